@@ -1,0 +1,28 @@
+# Every verb sets itself up: a machine with Python 3.11+, pip and make is enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint types bench clean
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,mesh]"
+	@touch $@
+
+demo: $(READY)       ## the main job, small: pictures in out/demo
+	$(BIN)/python -m keyfluid demo -o out/demo
+
+test: $(READY)       ## the whole suite
+	$(BIN)/python -m pytest
+
+lint: $(READY)       ## style and types
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/mypy
+
+bench: $(READY)      ## our kernels, whole gradients, and peers in environments of their own
+	$(BIN)/python benchmarks/run_all.py
+
+clean:
+	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,16 @@
+"""What keyfluid raises when the user can mend it: one sentence that says what, where and what to do."""
+
+from __future__ import annotations
+
+
+class KeyfluidError(ValueError):
+    """Something in the input, the machine or the run folder stands in the way; the text says how to go on."""
+
+
+class SceneError(KeyfluidError):
+    """A fault in a scene; `key` is the dotted path of the key at fault, such as ``keyframe[0].text``."""
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(f"{key}: {message}" if key else message)
+        self.key = key
+        self.message = message
