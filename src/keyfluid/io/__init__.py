@@ -1,0 +1,1 @@
+"""Files in and out: volumes, frames, checkpoints, pictures and films."""
