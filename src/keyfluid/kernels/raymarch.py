@@ -16,7 +16,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from keyfluid.kernels.compile import parallel_kernel, serial_kernel
 
 BLOCK = 8
 """Edge of the blocks that a ray skips when they hold nothing, in cells."""
@@ -28,7 +30,7 @@ _HALF = np.float32(0.5)
 _ONE = np.float32(1.0)
 
 
-@njit(cache=True, nogil=True)
+@serial_kernel
 def sweep_light(extinction, solid, shift_b, shift_c, length):
     """Transmittance from the light to each cell centre, by one sweep over the slices of axis 0.
 
@@ -39,36 +41,37 @@ def sweep_light(extinction, solid, shift_b, shift_c, length):
     """
     na, nb, nc = extinction.shape
     light = np.empty((na, nb, nc), np.float32)
-    base_b = int(math.floor(-shift_b))
-    base_c = int(math.floor(-shift_c))
-    fb = np.float32(-shift_b - base_b)
-    fc = np.float32(-shift_c - base_c)
+    # Axis 0 leads, so shifts are at most one cell and a border of two is never left.
+    before = np.ones((nb + 4, nc + 4), np.float32)
+    passed = np.zeros((nb + 4, nc + 4), np.float32)
+    base_b = int(math.floor(-shift_b)) + 2
+    base_c = int(math.floor(-shift_c)) + 2
+    fb = np.float32(-shift_b - math.floor(-shift_b))
+    fc = np.float32(-shift_c - math.floor(-shift_c))
+    w00, w01, w10, w11 = (_ONE - fb) * (_ONE - fc), (_ONE - fb) * fc, fb * (_ONE - fc), fb * fc
     half = np.float32(0.5 * length)
-    for b in range(nb):
-        for c in range(nc):
-            light[0, b, c] = math.exp(-half * extinction[0, b, c]) * (_ONE - solid[0, b, c])
-    for a in range(1, na):
+    for a in range(na):
+        for b in range(nb):
+            ib = b + base_b
+            for c in range(nc):
+                ic = c + base_c
+                depth = w00 * passed[ib, ic] + w01 * passed[ib, ic + 1]
+                depth += w10 * passed[ib + 1, ic] + w11 * passed[ib + 1, ic + 1]
+                depth += extinction[a, b, c]
+                incoming = w00 * before[ib, ic] + w01 * before[ib, ic + 1]
+                incoming += w10 * before[ib + 1, ic] + w11 * before[ib + 1, ic + 1]
+                incoming *= _ONE - solid[a, b, c]
+                if depth > _ZERO:
+                    incoming *= math.exp(-half * depth)
+                light[a, b, c] = incoming
         for b in range(nb):
             for c in range(nc):
-                incoming = _ZERO
-                passed = _ZERO
-                for kb in range(2):
-                    wb = fb if kb == 1 else _ONE - fb
-                    ib = b + base_b + kb
-                    for kc in range(2):
-                        weight = wb * (fc if kc == 1 else _ONE - fc)
-                        ic = c + base_c + kc
-                        if 0 <= ib < nb and 0 <= ic < nc:
-                            incoming += weight * light[a - 1, ib, ic]
-                            passed += weight * extinction[a - 1, ib, ic]
-                        else:
-                            incoming += weight
-                depth = half * (passed + extinction[a, b, c])
-                light[a, b, c] = incoming * math.exp(-depth) * (_ONE - solid[a, b, c])
+                before[b + 2, c + 2] = light[a, b, c]
+                passed[b + 2, c + 2] = extinction[a, b, c]
     return light
 
 
-@njit(cache=True, nogil=True)
+@serial_kernel
 def _sample(volume, x, y, z):
     """Trilinear value of a scalar volume whose cell centres lie at i + 1/2, clamped at the edges."""
     nx, ny, nz = volume.shape
@@ -87,14 +90,14 @@ def _sample(volume, x, y, z):
     return a + fx * (c - a)
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@parallel_kernel
 def shade(fields, scatter, extinction, key, sky, ratio, eye, to_light, key_colour, sky_colour, g):
     """The padded volume (s S, s) and the blocks that hold something.
 
     With c_f the albedo of field f and s_f = scale rho_f (both in `fields`, `scatter`, `extinction`):
         s = sum s_f,   s S = (sum s_f c_f) (key_colour phase M(T) + sky_colour A)
     phase is Henyey & Greenstein 1941 scaled to 1 for g = 0, taken for the ray from the eye to the cell centre.
-    M(T) = (4 T + 2 T^(1/2) + T^(1/4)) / 7 stands in for multiple scattering: each bounce sees thinner smoke
+    M(T) = (6 T + 2 T^(1/2) + T^(1/4)) / 9 stands in for multiple scattering: each bounce sees thinner smoke
     (Wrenninge, Kulla & Lundqvist 2013, "Oz: the great and volumetric"). `key` is T, `sky` is A, the visibility of
     the sky, on cells `ratio` times as large.
     """
@@ -129,7 +132,7 @@ def shade(fields, scatter, extinction, key, sky, ratio, eye, to_light, key_colou
                     q = base - twice * cosine
                     t = key[i, j, k]
                     root = math.sqrt(t)
-                    many = (np.float32(4.0) * t + np.float32(2.0) * root + math.sqrt(root)) / np.float32(7.0)
+                    many = (np.float32(6.0) * t + np.float32(2.0) * root + math.sqrt(root)) / np.float32(9.0)
                     direct = many * numerator / (q * math.sqrt(q))
                     ambient = _sample(sky, x * inverse, y * inverse, z * inverse)
                     red *= direct * key_colour[0] + ambient * sky_colour[0]
@@ -153,21 +156,21 @@ def shade(fields, scatter, extinction, key, sky, ratio, eye, to_light, key_colou
     return packed, full
 
 
-@njit(cache=True, nogil=True)
-def _box(ox, oy, oz, dx, dy, dz, nx, ny, nz):
-    """Where a ray enters and leaves [0, nx] x [0, ny] x [0, nz]; leaving first means a miss."""
+@serial_kernel
+def _box(o, d, shape):
+    """Where the ray o + t d enters and leaves the domain, t >= 0; leaving first means a miss."""
     near, far = 0.0, 1e30
-    for o, d, n in ((ox, dx, nx), (oy, dy, ny), (oz, dz, nz)):
-        if abs(d) < 1e-12:
-            if o < 0.0 or o > n:
+    for axis in range(3):
+        if abs(d[axis]) < 1e-12:
+            if o[axis] < 0.0 or o[axis] > shape[axis]:
                 far = -1.0
         else:
-            a, b = -o / d, (n - o) / d
+            a, b = -o[axis] / d[axis], (shape[axis] - o[axis]) / d[axis]
             near, far = max(near, min(a, b)), min(far, max(a, b))
     return near, far
 
 
-@njit(cache=True, nogil=True)
+@serial_kernel
 def _mix(packed, i, j, k, c, w0, w1, w2, w3, w4, w5, w6, w7):
     """Channel c at the eight corners of cell (i, j, k), weighted."""
     low = w0 * packed[i, j, k, c] + w1 * packed[i, j, k + 1, c]
@@ -177,15 +180,15 @@ def _mix(packed, i, j, k, c, w0, w1, w2, w3, w4, w5, w6, w7):
     return low + high
 
 
-@njit(cache=True, nogil=True)
+@serial_kernel
 def _gather(packed, full, o, d, start, stop, step):
     """Light gathered from start to stop and the transmittance that is left: (red, green, blue, left).
 
     Samples lie at the middle of steps of a fixed lattice on the ray, so skipping a block changes no bit.
     """
-    px, py, pz = np.float32(o[0] + start * d[0] + 0.5), np.float32(o[1] + start * d[1] + 0.5), np.float32(
-        o[2] + start * d[2] + 0.5
-    )
+    px = np.float32(o[0] + start * d[0] + 0.5)
+    py = np.float32(o[1] + start * d[1] + 0.5)
+    pz = np.float32(o[2] + start * d[2] + 0.5)
     vx, vy, vz = np.float32(d[0]), np.float32(d[1]), np.float32(d[2])
     ix = _ONE / vx if abs(vx) > _EMPTY else np.float32(1e30)
     iy = _ONE / vy if abs(vy) > _EMPTY else np.float32(1e30)
@@ -234,18 +237,23 @@ def _gather(packed, full, o, d, start, stop, step):
     return red, green, blue, left
 
 
-@njit(cache=True, nogil=True)
+@serial_kernel
+def _along(volume, o, d, t):
+    """The volume's value at o + t d."""
+    return _sample(volume, np.float32(o[0] + t * d[0]), np.float32(o[1] + t * d[1]), np.float32(o[2] + t * d[2]))
+
+
+@serial_kernel
 def _hit(distance, o, d, near, far):
     """First t in [near, far] where the signed distance (cells) turns negative, or far + 1: sphere tracing."""
     t = near
     before = near
     while t < far:
-        value = _sample(distance, np.float32(o[0] + t * d[0]), np.float32(o[1] + t * d[1]), np.float32(o[2] + t * d[2]))
+        value = _along(distance, o, d, t)
         if value < _ZERO:
-            for _ in range(8):
+            for _ in range(10):
                 middle = 0.5 * (before + t)
-                x, y, z = o[0] + middle * d[0], o[1] + middle * d[1], o[2] + middle * d[2]
-                if _sample(distance, np.float32(x), np.float32(y), np.float32(z)) < _ZERO:
+                if _along(distance, o, d, middle) < _ZERO:
                     t = middle
                 else:
                     before = middle
@@ -255,15 +263,17 @@ def _hit(distance, o, d, near, far):
     return far + 1.0
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@parallel_kernel
 def march(
-    packed, full, distance, key, sky, ratio, to_light, key_colour, sky_colour, solid_colour, origins, directions, step, stride
+    packed, full, distance, key, sky, ratio, to_light, key_colour, sky_colour, solid_colour,
+    origins, directions, step, stride,
 ):
     """Light and transmittance (m, 4) along m rays, and where each met a solid (m,; 0 where it met none).
 
     `origins` and `directions` are float64 (m, 3) in cells; `distance` is the solids' signed distance in cells (an
-    array of no cells: no solids). A solid is matte:  solid_colour (key_colour T max(n.l, 0) + sky_colour A),  T and A
-    taken one and a half cells off the surface. Rays go in bundles of 256; `stride` has no divisor in common
+    array of no cells: no solids). A solid is matte:  solid_colour (key_colour T f(n.l) + sky_colour A),  where
+    f(c) = 1.2 c^2 / (c + 0.2) for c > 0 is a cosine that ends softly, as under a broad light. T and A are
+    taken three cells off the surface, beyond the blur of the sweeps. Rays go in bundles of 256; `stride` has no divisor in common
     with the number of bundles and spreads costly neighbours over the threads.
     """
     count = len(origins)
@@ -272,17 +282,17 @@ def march(
     nx, ny, nz = packed.shape[0] - 2, packed.shape[1] - 2, packed.shape[2] - 2
     solids = distance.size > 0
     inverse = np.float32(1.0 / ratio)
-    off = np.float32(1.5)
+    off = np.float32(3.0)
+    soft = np.float32(0.2)
     bundles = (count + 255) // 256
     for bundle in prange(bundles):
         first = ((bundle * stride) % bundles) * 256
         for r in range(first, min(first + 256, count)):
-            o = origins[r]
-            d = directions[r]
-            near, far = _box(o[0], o[1], o[2], d[0], d[1], d[2], nx, ny, nz)
-            out[r, :3] = _ZERO
-            out[r, 3] = _ONE
+            o = (origins[r, 0], origins[r, 1], origins[r, 2])
+            d = (directions[r, 0], directions[r, 1], directions[r, 2])
+            near, far = _box(o, d, (nx, ny, nz))
             if near >= far:
+                out[r, 0], out[r, 1], out[r, 2], out[r, 3] = _ZERO, _ZERO, _ZERO, _ONE
                 continue
             stop = far
             if solids:
@@ -300,6 +310,7 @@ def march(
                 gx, gy, gz = gx / size, gy / size, gz / size
                 x, y, z = x + off * gx, y + off * gy, z + off * gz
                 facing = max(gx * to_light[0] + gy * to_light[1] + gz * to_light[2], _ZERO)
+                facing *= facing / (facing + soft) * (_ONE + soft)
                 direct = facing * _sample(key, x, y, z)
                 ambient = _sample(sky, x * inverse, y * inverse, z * inverse)
                 red += left * solid_colour[0] * (direct * key_colour[0] + ambient * sky_colour[0])

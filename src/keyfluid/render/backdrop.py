@@ -16,8 +16,8 @@ from keyfluid.render.lighting import LitVolume
 class Backdrop:
     """Colours at the top and the bottom of the picture, and whether there is a floor at the domain's bottom."""
 
-    top: Colour = "#0d1420"
-    bottom: Colour = "#2a3647"
+    top: Colour = "#0b1018"
+    bottom: Colour = "#212a37"
     floor: bool = False
 
     def picture(self, width: int, height: int) -> NDArray[np.float32]:
@@ -28,38 +28,41 @@ class Backdrop:
         return np.ascontiguousarray(np.broadcast_to(column, (height, width, 3)), np.float32)
 
 
-def floor_light(
-    volume: LitVolume, origins: NDArray[np.float64], directions: NDArray[np.float64], up: str
-) -> NDArray[np.float32]:
-    """Light (m,) on the floor where rays meet it: a round pool about the domain, darkened by the smoke's shadow.
+class Floor:
+    """A matte floor at the domain's bottom, lit in a round pool and darkened by the shadow of smoke and solids.
 
-    The shadow is marched to the light on a grid three times the domain's width with cells two of the smoke's,
-    and blurred by one of them.
+    The shadow is marched towards the key light on a grid three times as wide as the domain, with cells twice as
+    large as the smoke's, and blurred by one of them.
     """
-    from scipy.ndimage import gaussian_filter, map_coordinates
 
-    top = up_vector(up)
-    axes = [axis for axis in range(3) if top[axis] == 0.0]
-    extent = np.asarray(volume.size)[axes]
-    texel = 2 * volume.spacing
-    counts = [int(np.ceil(3 * side / texel)) for side in extent]
-    grid = np.zeros((counts[0], counts[1], 3))
-    grid[..., axes[0]] = ((np.arange(counts[0]) + 0.5) * texel - extent[0])[:, None]
-    grid[..., axes[1]] = ((np.arange(counts[1]) + 0.5) * texel - extent[1])[None, :]
-    points = grid.reshape(-1, 3)
-    to_light = np.broadcast_to(volume.to_light, points.shape)
-    passed = volume.march(points, to_light, step=1.0)[0][:, 3].reshape(counts)
-    shadow = gaussian_filter(passed, 1.0, mode="nearest")
+    def __init__(self, volume: LitVolume, up: str) -> None:
+        from scipy.ndimage import gaussian_filter
 
-    descent = -(directions @ top)
-    light = np.zeros(len(directions), np.float32)
-    meets = descent > 1e-4
-    along = (origins[meets] @ top) / descent[meets]
-    where = origins[meets] + along[:, None] * directions[meets]
-    flat = where[:, axes]
-    lookup = ((flat + extent) / texel - 0.5).T
-    reached = map_coordinates(shadow, lookup, order=1, mode="constant", cval=1.0)
-    radius = np.linalg.norm((flat - extent / 2) / extent.max(), axis=1)
-    pool = np.exp(-((radius / 0.95) ** 2)) * (along > 0)
-    light[meets] = pool * (0.15 + 0.85 * reached)
-    return light
+        self._top = up_vector(up)
+        self._axes = [axis for axis in range(3) if self._top[axis] == 0.0]
+        self._extent = np.asarray(volume.size)[self._axes]
+        self._texel = 2 * volume.spacing
+        first, second = (
+            (np.arange(int(np.ceil(3 * side / self._texel))) + 0.5) * self._texel - side for side in self._extent
+        )
+        points = np.zeros((len(first), len(second), 3))
+        points[..., self._axes[0]] = first[:, None]
+        points[..., self._axes[1]] = second[None, :]
+        towards = np.broadcast_to(volume.to_light, (first.size * second.size, 3))
+        light = volume.march(points.reshape(-1, 3), towards, step=1.0)[0][:, 3]
+        self._lit = gaussian_filter(light.reshape(len(first), len(second)), 1.0, mode="nearest")
+
+    def light(self, origins: NDArray[np.float64], directions: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Light (m,) where rays meet the floor, in [0, 1]; 0 where they don't."""
+        from scipy.ndimage import map_coordinates
+
+        descent = -(directions @ self._top)
+        meets = np.flatnonzero((descent > 1e-4) & (origins @ self._top > 0))
+        along = (origins[meets] @ self._top) / descent[meets]
+        flat = (origins[meets] + along[:, None] * directions[meets])[:, self._axes]
+        lookup = ((flat + self._extent) / self._texel - 0.5).T
+        lit = map_coordinates(self._lit, lookup, order=1, mode="constant", cval=1.0)
+        radius = np.linalg.norm(flat - self._extent / 2, axis=1) / self._extent.max()
+        result = np.zeros(len(directions), np.float32)
+        result[meets] = np.exp(-((radius / 0.95) ** 2)) * (0.15 + 0.85 * lit)
+        return result

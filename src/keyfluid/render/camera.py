@@ -85,7 +85,7 @@ def default_camera(
     basis = Camera(tuple((centre + arm).tolist()), look_at).basis(up)
     corners = (np.array(np.meshgrid([0, 1], [0, 1], [0, 1])).reshape(3, 8).T - 0.5) * extent
     right, top, depth = (corners @ basis.T).T
-    slope = math.tan(math.radians(fov_degrees) / 2) / 1.04
+    slope = math.tan(math.radians(fov_degrees) / 2) * 1.2
     distance = float(np.max(np.maximum(np.abs(top), np.abs(right) / aspect) / slope - depth))
     x, y, z = (centre + arm * distance).tolist()
     return Camera((x, y, z), look_at, fov_degrees)

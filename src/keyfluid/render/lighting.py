@@ -18,7 +18,7 @@ from keyfluid.render.camera import Vector, turn_about_up, up_vector
 from keyfluid.render.colour import Colour, parse_colour
 from keyfluid.render.field import ColouredField, stacked
 
-OPTICAL_DEPTH = 40.0
+OPTICAL_DEPTH = 32.0
 """Of full smoke as deep as the domain's longest side, unless the caller says otherwise."""
 
 _SKY_RATIO = 2  # the sky's visibility is smooth: its cells are twice as large
@@ -34,16 +34,16 @@ class Light:
 
     direction: Vector | None = None
     colour: Colour = "#fff1de"
-    strength: float = 1.9
-    sky_colour: Colour = "#a9c4ee"
-    sky_strength: float = 0.55
+    strength: float = 1.5
+    sky_colour: Colour = "#9fbdf0"
+    sky_strength: float = 0.38
     forward: float = 0.25
 
     def towards(self, up: str) -> NDArray[np.float64]:
         """The unit vector to the light."""
         direction = self.direction
         if direction is None:
-            direction = (-0.62, 0.70, 0.30) if up == "y" else (-0.62, -0.30, 0.70)
+            direction = (-0.72, 0.66, 0.12) if up == "y" else (-0.72, -0.12, 0.66)
         vector = np.asarray(direction, np.float64)
         length = np.linalg.norm(vector)
         if vector.shape != (3,) or not np.isfinite(length) or length == 0.0:
@@ -88,9 +88,15 @@ def sky_visibility(
 
 def _halved(volume: NDArray[np.float32]) -> NDArray[np.float32]:
     """Means over 2x2x2 cells; an odd side repeats its last layer."""
-    padded = np.pad(volume, [(0, n % 2) for n in volume.shape], mode="edge")
-    nx, ny, nz = (n // 2 for n in padded.shape)
-    return np.ascontiguousarray(padded.reshape(nx, 2, ny, 2, nz, 2).mean(axis=(1, 3, 5), dtype=np.float32))
+    for axis, count in enumerate(volume.shape):
+        even = [slice(None)] * 3
+        odd = [slice(None)] * 3
+        even[axis] = slice(0, None, 2)
+        odd[axis] = slice(1, None, 2)
+        first = volume[tuple(even)]
+        second = volume[tuple(odd)] if count % 2 == 0 else np.concatenate([volume[tuple(odd)], first.take([-1], axis)], axis)
+        volume = (first + second) * np.float32(0.5)
+    return volume
 
 
 def signed_distance_in_cells(solid: NDArray, spacing: float) -> NDArray[np.float32]:
@@ -103,7 +109,7 @@ def signed_distance_in_cells(solid: NDArray, spacing: float) -> NDArray[np.float
 
     distance = distance_transform_edt(~solid) - distance_transform_edt(solid)
     distance -= 0.5 * np.sign(distance)
-    return gaussian_filter(distance, 0.8, mode="nearest").astype(np.float32)
+    return gaussian_filter(distance, 1.3, mode="nearest").astype(np.float32)
 
 
 class LitVolume:
@@ -118,7 +124,7 @@ class LitVolume:
         solid: NDArray | None = None,
         up: str = "y",
         extinction: float | None = None,
-        solid_colour: Colour = "#8d8a86",
+        solid_colour: Colour = "#b0a89d",
     ) -> None:
         from keyfluid.kernels.raymarch import shade
 

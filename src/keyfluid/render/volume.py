@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyfluid.errors import KeyfluidError
-from keyfluid.render.backdrop import Backdrop, floor_light
+from keyfluid.render.backdrop import Backdrop, Floor
 from keyfluid.render.camera import Camera
 from keyfluid.render.colour import Colour, parse_colour, shoulder, to_bytes
 from keyfluid.render.field import ColouredField
@@ -35,13 +35,14 @@ def trace_volume(
     """The picture (height, width, 3) in linear light; the outlines of solids are smoothed by four rays a pixel."""
     width, height = size
     behind = background.picture(width, height).reshape(-1, 3)
+    floor = Floor(volume, up) if background.floor else None
     floor_colour = parse_colour(background.bottom) * 3
 
     def through(columns: NDArray, rows: NDArray, beyond: NDArray) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         origins, directions = camera_rays(camera, up, width, height, columns, rows)
         gathered, met = volume.march(origins, directions)
-        if background.floor:
-            beyond = beyond + floor_light(volume, origins, directions, up)[:, None] * floor_colour
+        if floor is not None:
+            beyond = beyond + floor.light(origins, directions)[:, None] * floor_colour
         return shoulder(gathered[:, :3]) + gathered[:, 3:] * beyond, met
 
     rows, columns = (axis.ravel() + 0.5 for axis in np.mgrid[:height, :width])
@@ -78,7 +79,7 @@ def render_volume(
     background: Backdrop | None = None,
     up: str = "y",
     extinction: float | None = None,
-    solid_colour: Colour = "#8d8a86",
+    solid_colour: Colour = "#b0a89d",
 ) -> NDArray[np.uint8]:
     """An sRGB picture (height, width, 3) of 3D fields; `size` is (width, height) in pixels.
 
