@@ -1,0 +1,170 @@
+"""Meshes that move: a sequence of files, or a glTF with animated nodes and skins. One body per moment."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from pathlib import Path
+
+import numpy as np
+
+from keyfluid.errors import KeyfluidError
+from keyfluid.shapes.gltf_skin import SkinnedScene, read_skinned_scene
+from keyfluid.shapes.mesh import MESH_SUFFIXES, Mesh, read_triangles
+from keyfluid.shapes.mesh_repair import checked_triangles
+from keyfluid.shapes.placement import Placement
+from keyfluid.shapes.source import OWN_SIZE
+
+_KEPT = 2
+_BOX_SAMPLES = 32
+
+
+class AnimatedMesh(ABC):
+    """A mesh at any time; `fit` and `center` refer to one box around the whole animation: no jitter."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._built: OrderedDict[float, Mesh] = OrderedDict()
+
+    @property
+    @abstractmethod
+    def duration(self) -> float:
+        """Seconds from the first pose to the last; the ends hold."""
+
+    @property
+    @abstractmethod
+    def box(self) -> np.ndarray:
+        """Two corners (2, 3) around all poses."""
+
+    @abstractmethod
+    def triangles(self, time: float) -> tuple[np.ndarray, np.ndarray]:
+        """Vertices and faces at a time in seconds."""
+
+    def at(self, time: float) -> Mesh:
+        """The body at a time in seconds, before the first pose or after the last the nearest of these."""
+        time = float(np.clip(time, 0.0, self.duration))
+        if time not in self._built:
+            name = f"{self.name} at {time:.4g} s"
+            self._built[time] = Mesh.build(*self.triangles(time), name=name, box=self.box)
+            while len(self._built) > _KEPT:
+                self._built.popitem(last=False)
+        return self._built[time]
+
+    def rasterize(
+        self, shape: tuple[int, ...], spacing: float, placement: Placement = OWN_SIZE, time: float = 0.0
+    ) -> np.ndarray:
+        return self.at(time).rasterize(shape, spacing, placement)
+
+    def bounds(
+        self, shape: tuple[int, ...], spacing: float, placement: Placement = OWN_SIZE, time: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return self.at(time).bounds(shape, spacing, placement)
+
+    def signed_distance(
+        self,
+        points: np.ndarray,
+        domain: tuple[float, ...],
+        placement: Placement = OWN_SIZE,
+        time: float = 0.0,
+    ) -> np.ndarray:
+        return self.at(time).signed_distance(points, domain, placement)
+
+    def signed_distance_grid(
+        self, shape: tuple[int, ...], spacing: float, placement: Placement = OWN_SIZE, time: float = 0.0
+    ) -> np.ndarray:
+        return self.at(time).signed_distance_grid(shape, spacing, placement)
+
+
+class MeshSequence(AnimatedMesh):
+    """One file per frame at `fps`; vertices move straight between two files that have the same faces."""
+
+    def __init__(self, files: list[Path], fps: float, name: str) -> None:
+        super().__init__(name)
+        if not (np.isfinite(fps) and fps > 0):
+            raise KeyfluidError(f"mesh sequence {name}: fps {fps} must be above 0")
+        self.files, self.fps = files, fps
+        self._poses = [checked_triangles(*read_triangles(path), name=str(path)) for path in files]
+        self._box = _box_around([vertices[faces] for vertices, faces in self._poses])
+
+    @property
+    def duration(self) -> float:
+        return (len(self.files) - 1) / self.fps
+
+    @property
+    def box(self) -> np.ndarray:
+        return self._box
+
+    def triangles(self, time: float) -> tuple[np.ndarray, np.ndarray]:
+        # A frame's time comes as frame / fps: rounding must not turn it into a blend with its neighbour.
+        position = round(float(np.clip(time * self.fps, 0, len(self.files) - 1)), 6)
+        first = int(position)
+        vertices, faces = self._poses[first]
+        part = position - first
+        if part == 0.0:
+            return vertices, faces
+        next_vertices, next_faces = self._poses[first + 1]
+        if vertices.shape == next_vertices.shape and np.array_equal(faces, next_faces):
+            return (1 - part) * vertices + part * next_vertices, faces
+        return self._poses[first + round(part)]
+
+
+class SkinnedMesh(AnimatedMesh):
+    """The first animation of a glTF file, its skins bent by linear blend skinning."""
+
+    def __init__(self, scene: SkinnedScene, name: str) -> None:
+        super().__init__(name)
+        self.scene = scene
+        times = np.linspace(0.0, scene.duration, _BOX_SAMPLES)
+        self._box = _box_around([vertices[faces] for vertices, faces in map(scene.triangles, times)])
+
+    @property
+    def duration(self) -> float:
+        return self.scene.duration
+
+    @property
+    def box(self) -> np.ndarray:
+        return self._box
+
+    def triangles(self, time: float) -> tuple[np.ndarray, np.ndarray]:
+        return self.scene.triangles(time)
+
+
+def load_mesh_sequence(pattern: Path, fps: float) -> MeshSequence:
+    """Files of a folder, or with names such as walk.####.obj, walk.%04d.obj or walk.*.obj, by number."""
+    if pattern.is_dir():
+        folder, matcher = pattern, re.compile(r".*")
+    else:
+        folder, matcher = pattern.parent, _name_matcher(pattern.name)
+    if not folder.is_dir():
+        raise KeyfluidError(f"mesh sequence {pattern}: the folder {folder} does not exist")
+    files = [
+        path
+        for path in folder.iterdir()
+        if path.suffix.lower() in MESH_SUFFIXES and matcher.fullmatch(path.name) and path.is_file()
+    ]
+    if not files:
+        raise KeyfluidError(f"mesh sequence {pattern}: no mesh file has such a name (walk.####.obj)")
+    return MeshSequence(sorted(files, key=_natural_order), fps, str(pattern))
+
+
+def load_skinned_gltf(path: Path) -> SkinnedMesh:
+    """An animated .gltf or .glb file."""
+    return SkinnedMesh(read_skinned_scene(path), str(path))
+
+
+def _box_around(poses: list[np.ndarray]) -> np.ndarray:
+    corners = np.array([(pose.min(axis=(0, 1)), pose.max(axis=(0, 1))) for pose in poses])
+    return np.stack([corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)])
+
+
+def _name_matcher(name: str) -> re.Pattern[str]:
+    escaped = re.escape(name)
+    escaped = re.sub(r"(?:\\#)+|%0?\d*d", r"\\d+", escaped)
+    return re.compile(escaped.replace(r"\*", ".*"))
+
+
+def _natural_order(path: Path) -> list[tuple[int, str]]:
+    """walk.9 before walk.10, whatever the padding."""
+    parts = re.split(r"(\d+)", path.name)
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]

@@ -1,0 +1,106 @@
+"""Pictures as density: the alpha channel where it says something, else how bright a pixel is."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from keyfluid.errors import KeyfluidError
+from keyfluid.shapes.extrude import Drawing, Extrusion
+from keyfluid.shapes.placement import Hull, Transform
+from keyfluid.shapes.resample import resample
+
+MOST_PIXELS = 1 << 25
+# PostScript and other formats that start helpers or need plug-ins stay out.
+_FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "TGA", "PPM")
+_INK = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Picture(Drawing):
+    """Density pixels[x, y] in [0, 1], y up; the ink box is what `fit` and `center` refer to."""
+
+    pixels: np.ndarray
+    extrusion: Extrusion = field(default_factory=Extrusion)
+
+    @cached_property
+    def _outline(self) -> np.ndarray:
+        inked = self.pixels > _INK
+        points = []
+        for axis in range(2):
+            columns = np.flatnonzero(inked.any(axis=1 - axis))
+            lines = np.moveaxis(inked, axis, 0)[columns]
+            first, last = lines.argmax(axis=1), lines.shape[1] - lines[:, ::-1].argmax(axis=1)
+            for side in (columns, columns + 1):
+                for end in (first, last):
+                    pair = np.stack([side, end], axis=1)
+                    points.append(pair if axis == 0 else pair[:, ::-1])
+        return np.concatenate(points).astype(float)
+
+    def ink(self) -> Hull:
+        return Hull(self._outline)
+
+    def draw(self, shape: tuple[int, int], spacing: float, transform: Transform) -> np.ndarray:
+        return np.clip(resample(self.pixels, shape, spacing, transform), 0.0, 1.0)
+
+
+def load_image(path: Path, invert: bool = False, extrusion: Extrusion | None = None) -> Picture:
+    """Read a picture; row 0 of the file is the top. `invert` swaps ink and paper (for black on white)."""
+    grey, alpha = _read(path)
+    if alpha is not None and not np.any(alpha):
+        raise KeyfluidError(f"image {path} is fully transparent; it has no content to become smoke")
+    density = alpha if alpha is not None and np.ptp(alpha) > 0 else grey
+    if not np.all(np.isfinite(density)):
+        raise KeyfluidError(f"image {path} holds NaN or infinite pixels; mend the file")
+    if density.min() < 0 or density.max() > 1:
+        low, high = density.min(), density.max()
+        raise KeyfluidError(f"image {path} has pixels from {low:.3g} to {high:.3g}; scale them to 0..1")
+    if np.ptp(density) < _INK:
+        raise KeyfluidError(f"image {path} has no content: all of its pixels have the same value")
+    density = 1.0 - density if invert else density
+    return Picture(np.ascontiguousarray(density.T[:, ::-1]), extrusion or Extrusion())
+
+
+def _read(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+    """Grey values and alpha, each in [0, 1] for integer pixels."""
+    from PIL import Image, ImageOps
+
+    if not path.is_file():
+        raise KeyfluidError(f"image {path} does not exist")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Image.open(path, formats=_FORMATS) as image:
+                width, height = image.size
+                if 0 < width * height <= MOST_PIXELS:
+                    image.load()
+                    return _channels(ImageOps.exif_transpose(image))
+    except Image.DecompressionBombError:
+        raise KeyfluidError(
+            f"image {path} claims more than {MOST_PIXELS} pixels; make it smaller"
+        ) from None
+    except Exception as error:
+        raise KeyfluidError(
+            f"image {path} can't be read ({type(error).__name__}: {error}); is it a whole picture?"
+        ) from None
+    raise KeyfluidError(
+        f"image {path} is {width} x {height}; make it smaller, at most {MOST_PIXELS} pixels"
+    )
+
+
+def _channels(image: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    if image.mode.startswith("I;16"):
+        return np.asarray(image, dtype=np.float32) / 65535.0, None
+    if image.mode in ("I", "F"):
+        values = np.asarray(image, dtype=np.float32)
+        return (values / 65535.0 if image.mode == "I" else values), None
+    if image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in image.info:
+        image = image.convert("RGBA")
+        alpha = np.asarray(image.getchannel("A"), dtype=np.float32) / 255.0
+        return np.asarray(image.convert("L"), dtype=np.float32) / 255.0, alpha
+    return np.asarray(image.convert("L"), dtype=np.float32) / 255.0, None

@@ -1,0 +1,110 @@
+"""Text from font outlines: exact areas at any size, so that a word can be resized smoothly to a mass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from keyfluid.errors import KeyfluidError
+from keyfluid.shapes.extrude import Drawing, Extrusion
+from keyfluid.shapes.placement import Hull, Transform
+from keyfluid.shapes.polygon import polygon_coverage
+
+_LINE_HEIGHT = 1.2
+_FLATTENING = 4096  # units per em in which curves are cut into straight pieces, to about a tenth of a unit
+_LONGEST = 2000
+
+
+@dataclass(frozen=True)
+class Text(Drawing):
+    """A word or several lines, in em; the ink box is what `fit` and `center` refer to.
+
+    font: path of a TrueType or OpenType file; None takes DejaVu Sans Bold, which matplotlib carries.
+    align: "left", "center" or "right", for lines of different length.
+    """
+
+    text: str
+    font: Path | None = None
+    align: str = "center"
+    extrusion: Extrusion = field(default_factory=Extrusion)
+
+    def __post_init__(self) -> None:
+        if self.align not in ("left", "center", "right"):
+            raise KeyfluidError(f"align {self.align!r} must be left, center or right")
+        if len(self.text) > _LONGEST:
+            raise KeyfluidError(
+                f"text has {len(self.text)} characters; {_LONGEST} is the most that is drawn"
+            )
+        _ = self.outlines
+
+    @cached_property
+    def outlines(self) -> list[np.ndarray]:
+        """Closed outlines of all glyphs, local points (n, 2) with the y axis up."""
+        path = self.font if self.font is not None else _default_font()
+        properties = _checked_font(path, self.text)
+        lines = [_line_outlines(line.expandtabs(4), properties, path) for line in self.text.splitlines()]
+        placed: list[np.ndarray] = []
+        for row, line in enumerate(lines):
+            if not line:
+                continue
+            ink = np.concatenate(line)
+            left, right = ink[:, 0].min(), ink[:, 0].max()
+            anchor = {"left": left, "right": right, "center": 0.5 * (left + right)}[self.align]
+            placed += [outline - (anchor, row * _LINE_HEIGHT) for outline in line]
+        if not placed:
+            raise KeyfluidError(f"text {self.text!r} has nothing visible; give at least one letter")
+        return placed
+
+    def ink(self) -> Hull:
+        return Hull(np.concatenate(self.outlines))
+
+    def draw(self, shape: tuple[int, int], spacing: float, transform: Transform) -> np.ndarray:
+        return polygon_coverage([transform.to_world(outline) for outline in self.outlines], shape, spacing)
+
+
+def _default_font() -> Path:
+    import matplotlib
+
+    return Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans-Bold.ttf"
+
+
+def _checked_font(path: Path, text: str) -> Any:
+    """Font properties for `path`, after checking that it is a font and has a glyph for every character."""
+    from matplotlib.font_manager import FontProperties, get_font
+
+    if not path.is_file():
+        raise KeyfluidError(f"font {path} does not exist")
+    try:
+        known = get_font(str(path)).get_charmap()
+    except Exception as error:
+        raise KeyfluidError(f"font {path} can't be read as a TrueType or OpenType font: {error}") from None
+    missing = [
+        c for c in dict.fromkeys(text) if ord(c) not in known and c not in "\t" and c.splitlines() != [""]
+    ]
+    if missing:
+        names = ", ".join(f"{character!r} (U+{ord(character):04X})" for character in missing[:8])
+        raise KeyfluidError(
+            f"font {path.name} has no glyph for {names}; choose another `font` or other text"
+        )
+    return FontProperties(fname=str(path))
+
+
+def _line_outlines(line: str, properties: Any, path: Path) -> list[np.ndarray]:
+    """Outlines of one line in em, its baseline at y = 0."""
+    from matplotlib.path import Path as Outline
+    from matplotlib.textpath import text_to_path
+    from matplotlib.transforms import Affine2D
+
+    if not line.strip():
+        return []
+    try:
+        vertices, codes = text_to_path.get_text_path(properties, line, ismath=False)
+    except Exception as error:
+        raise KeyfluidError(f"font {path} can't draw {line!r}: {error}") from None
+    enlarge = Affine2D().scale(_FLATTENING / text_to_path.FONT_SCALE)
+    polygons = [np.asarray(p, dtype=float) for p in Outline(vertices, codes).to_polygons(enlarge)]
+    return [polygon / _FLATTENING for polygon in polygons if len(polygon) > 2]
