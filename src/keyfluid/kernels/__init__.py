@@ -1,0 +1,1 @@
+"""Numba inner loops; nothing here knows about scenes, models or units."""
