@@ -4,7 +4,7 @@ All volumes are float32, C order, a[x, y, z]; lengths are in cells, so extinctio
 
 Emission-absorption along a ray x(t) = o + t d, with extinction s and in-scattered light S (colour):
     L = integral T(t) s(x) S(x) dt + T(end) background,   T(t) = exp(-integral_0^t s)
-and over one step of length h with s and S constant, exactly  T (1 - exp(-s h)) S  (Max 1995, eq. 12).
+and over one step of length h with s and S constant, exactly  T (1 - exp(-s h)) S.
 
 `shade` stores (s S, s) for each cell as four neighbouring floats in an array padded by one cell on each side
 (edge values repeated), so that a trilinear sample is eight 16-byte loads without bounds checks. The cell
@@ -34,8 +34,8 @@ _ONE = np.float32(1.0)
 def sweep_light(extinction, solid, shift_b, shift_c, length):
     """Transmittance from the light to each cell centre, by one sweep over the slices of axis 0.
 
-    The light comes from slice 0. The ray to cell (a, b, c) met slice a - 1 at (b - shift_b, c - shift_c), `length`
-    cells earlier:  T(a) = T(a-1 there) exp(-length (s(a-1 there) + s(a)) / 2) (1 - solid(a)).
+    The light comes from slice 0. The ray to cell (a, b, c) met slice a - 1 at (b - shift_b, c - shift_c),
+    `length` cells earlier:  T(a) = T(a-1 there) exp(-length (s(a-1 there) + s(a)) / 2) (1 - solid(a)).
     Interpolating T, not its logarithm, keeps the edge of a shadow symmetric; outside the domain T = 1.
     `solid` is the covered fraction of a cell.
     """
@@ -94,12 +94,12 @@ def _sample(volume, x, y, z):
 def shade(fields, scatter, extinction, key, sky, ratio, eye, to_light, key_colour, sky_colour, g):
     """The padded volume (s S, s) and the blocks that hold something.
 
-    With c_f the albedo of field f and s_f = scale rho_f (both in `fields`, `scatter`, `extinction`):
+    With the density rho_f and the albedo c_f of field f (`fields`, `scatter`) and s_f = extinction rho_f:
         s = sum s_f,   s S = (sum s_f c_f) (key_colour phase M(T) + sky_colour A)
-    phase is Henyey & Greenstein 1941 scaled to 1 for g = 0, taken for the ray from the eye to the cell centre.
-    M(T) = (6 T + 2 T^(1/2) + T^(1/4)) / 9 stands in for multiple scattering: each bounce sees thinner smoke
-    (Wrenninge, Kulla & Lundqvist 2013, "Oz: the great and volumetric"). `key` is T, `sky` is A, the visibility of
-    the sky, on cells `ratio` times as large.
+    phase is Henyey & Greenstein 1941 scaled to 1 for g = 0, taken for the ray from the eye to the cell
+    centre. M(T) = (6 T + 2 T^(1/2) + T^(1/4)) / 9 stands in for multiple scattering: each bounce sees thinner
+    smoke (Wrenninge, Kulla & Lundqvist 2013, "Oz: the great and volumetric"). `key` is T, `sky` is A, the
+    visibility of the sky, on cells `ratio` times as large.
     """
     count, nx, ny, nz = fields.shape
     packed = np.empty((nx + 2, ny + 2, nz + 2, 4), np.float32)
@@ -119,7 +119,7 @@ def shade(fields, scatter, extinction, key, sky, ratio, eye, to_light, key_colou
                 green = _ZERO
                 blue = _ZERO
                 for f in range(count):
-                    sf = max(fields[f, i, j, k], _ZERO) * extinction[f]
+                    sf = max(fields[f, i, j, k], _ZERO) * extinction
                     s += sf
                     red += sf * scatter[f, 0]
                     green += sf * scatter[f, 1]
@@ -240,7 +240,9 @@ def _gather(packed, full, o, d, start, stop, step):
 @serial_kernel
 def _along(volume, o, d, t):
     """The volume's value at o + t d."""
-    return _sample(volume, np.float32(o[0] + t * d[0]), np.float32(o[1] + t * d[1]), np.float32(o[2] + t * d[2]))
+    return _sample(
+        volume, np.float32(o[0] + t * d[0]), np.float32(o[1] + t * d[1]), np.float32(o[2] + t * d[2])
+    )
 
 
 @serial_kernel
@@ -265,16 +267,28 @@ def _hit(distance, o, d, near, far):
 
 @parallel_kernel
 def march(
-    packed, full, distance, key, sky, ratio, to_light, key_colour, sky_colour, solid_colour,
-    origins, directions, step, stride,
+    packed,
+    full,
+    distance,
+    key,
+    sky,
+    ratio,
+    to_light,
+    key_colour,
+    sky_colour,
+    solid_colour,
+    origins,
+    directions,
+    step,
+    stride,
 ):
     """Light and transmittance (m, 4) along m rays, and where each met a solid (m,; 0 where it met none).
 
-    `origins` and `directions` are float64 (m, 3) in cells; `distance` is the solids' signed distance in cells (an
-    array of no cells: no solids). A solid is matte:  solid_colour (key_colour T f(n.l) + sky_colour A),  where
-    f(c) = 1.2 c^2 / (c + 0.2) for c > 0 is a cosine that ends softly, as under a broad light. T and A are
-    taken three cells off the surface, beyond the blur of the sweeps. Rays go in bundles of 256; `stride` has no divisor in common
-    with the number of bundles and spreads costly neighbours over the threads.
+    `origins` and `directions` are float64 (m, 3) in cells; `distance` is the solids' signed distance in cells
+    (an array of no cells: no solids). A solid is matte:  solid_colour (key_colour T f(n.l) + sky_colour A),
+    where f(c) = 1.2 c^2 / (c + 0.2) for c > 0 is a cosine that ends softly, as under a broad light. T and A
+    are taken three cells off the surface, beyond the blur of the sweeps. Rays go in bundles of 256; `stride`
+    has no divisor in common with the number of bundles and spreads costly neighbours over the threads.
     """
     count = len(origins)
     out = np.empty((count, 4), np.float32)

@@ -1,0 +1,38 @@
+"""Pictures: arrays in, sRGB images (height, width, 3) uint8 out; films, filmstrips and the report."""
+
+from keyfluid.render.backdrop import Backdrop
+from keyfluid.render.camera import Camera, default_camera, orbit
+from keyfluid.render.field import ColouredField
+from keyfluid.render.film import (
+    save_png,
+    video_available,
+    write_gif,
+    write_mp4,
+    write_png_sequence,
+    write_webp,
+)
+from keyfluid.render.lighting import Light
+from keyfluid.render.plane import render_plane, render_vectors
+from keyfluid.render.report import write_report
+from keyfluid.render.strip import filmstrip
+from keyfluid.render.volume import render_volume
+
+__all__ = [
+    "Backdrop",
+    "Camera",
+    "ColouredField",
+    "Light",
+    "default_camera",
+    "filmstrip",
+    "orbit",
+    "render_plane",
+    "render_vectors",
+    "render_volume",
+    "save_png",
+    "video_available",
+    "write_gif",
+    "write_mp4",
+    "write_png_sequence",
+    "write_report",
+    "write_webp",
+]

@@ -14,7 +14,7 @@ from keyfluid.render.lighting import LitVolume
 
 @dataclass(frozen=True)
 class Backdrop:
-    """Colours at the top and the bottom of the picture, and whether there is a floor at the domain's bottom."""
+    """Colours at the top and the bottom of the picture, and whether the domain stands on a floor."""
 
     top: Colour = "#0b1018"
     bottom: Colour = "#212a37"
@@ -29,10 +29,10 @@ class Backdrop:
 
 
 class Floor:
-    """A matte floor at the domain's bottom, lit in a round pool and darkened by the shadow of smoke and solids.
+    """A matte floor at the domain's bottom, lit in a round pool, with the shadow of smoke and solids.
 
-    The shadow is marched towards the key light on a grid three times as wide as the domain, with cells twice as
-    large as the smoke's, and blurred by one of them.
+    The shadow is marched towards the key light on a grid three times as wide as the domain, with cells twice
+    as large as the smoke's, and blurred by one of them.
     """
 
     def __init__(self, volume: LitVolume, up: str) -> None:
@@ -43,7 +43,8 @@ class Floor:
         self._extent = np.asarray(volume.size)[self._axes]
         self._texel = 2 * volume.spacing
         first, second = (
-            (np.arange(int(np.ceil(3 * side / self._texel))) + 0.5) * self._texel - side for side in self._extent
+            (np.arange(int(np.ceil(3 * side / self._texel))) + 0.5) * self._texel - side
+            for side in self._extent
         )
         points = np.zeros((len(first), len(second), 3))
         points[..., self._axes[0]] = first[:, None]

@@ -20,7 +20,7 @@ Vector = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Camera:
-    """A pinhole at `position` looking at `look_at` (metres); `fov_degrees` is the picture's height as an angle."""
+    """A pinhole at `position` looking at `look_at` (metres); `fov_degrees` spans the picture's height."""
 
     position: Vector
     look_at: Vector
@@ -50,13 +50,13 @@ def up_vector(up: str) -> NDArray[np.float64]:
     return np.array([0.0, 1.0, 0.0] if up == "y" else [0.0, 0.0, 1.0])
 
 
-def turn_about_up(vector: Sequence[float] | NDArray[np.float64], degrees: float, up: str) -> NDArray[np.float64]:
+def turn_about_up(
+    vector: Sequence[float] | NDArray[np.float64], degrees: float, up: str
+) -> NDArray[np.float64]:
     """The vector turned about the up axis, counter-clockwise as seen from above (Rodrigues' formula)."""
     v, axis, angle = np.asarray(vector, np.float64), up_vector(up), math.radians(degrees)
     return (
-        v * math.cos(angle)
-        + np.cross(axis, v) * math.sin(angle)
-        + axis * (axis @ v) * (1 - math.cos(angle))
+        v * math.cos(angle) + np.cross(axis, v) * math.sin(angle) + axis * (axis @ v) * (1 - math.cos(angle))
     )
 
 
@@ -68,11 +68,16 @@ def orbit(camera: Camera, degrees: float, up: str = "y") -> Camera:
 
 
 def default_camera(
-    size: Sequence[float], up: str = "y", fov_degrees: float = 28.0, aspect: float = 1.0, azimuth: float = 30.0
+    size: Sequence[float],
+    up: str = "y",
+    fov_degrees: float = 28.0,
+    aspect: float = 1.0,
+    azimuth: float = 30.0,
 ) -> Camera:
     """A three-quarter view from slightly above that holds the whole domain, `size` in metres.
 
-    The distance is the smallest at which all eight corners lie inside the picture, with a margin of 4 %.
+    The distance is the smallest at which the corners of the domain, drawn in by a sixth, lie inside the
+    picture: smoke rarely fills a corner.
     """
     extent = np.asarray(size, np.float64)
     if extent.shape != (3,) or not np.all(np.isfinite(extent) & (extent > 0)):

@@ -22,14 +22,15 @@ class ColouredField:
 
 
 def stacked(fields: Sequence[ColouredField], dimension: int) -> NDArray[np.float32]:
-    """All densities over their peaks, float32 (field, x, y[, z]); negative and non-finite values count as none."""
+    """All densities over their peaks, float32 (field, x, y[, z]); what is negative or not finite is 0."""
     if not fields:
         raise KeyfluidError("a picture needs at least one field")
     shape = np.shape(fields[0].values)
     for field in fields:
         if np.shape(field.values) != shape or len(shape) != dimension or 0 in shape:
             raise KeyfluidError(
-                f"a field of shape {np.shape(field.values)} can't be drawn here: all fields need one shape of {dimension} axes"
+                f"a field of shape {np.shape(field.values)} can't be drawn here: "
+                f"all fields need one shape of {dimension} axes"
             )
         if not (np.isfinite(field.peak) and field.peak > 0):
             raise KeyfluidError(f"a field's peak is {field.peak}: it must be above 0")

@@ -10,7 +10,7 @@ import importlib.util
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 Frame = NDArray[np.uint8]
 PathLike = str | os.PathLike[str]
 
-_PALETTE_PIXELS = 400_000
-_LEVELS = 32  # colours are looked up in a cube of 32 levels a channel
+_PALETTE_PIXELS = 100_000
+_LEVELS = 64  # colours are looked up in a cube of 64 levels a channel
 
 
 def video_available() -> bool:
@@ -50,18 +50,18 @@ def write_png_sequence(frames: Iterable[Frame], folder: PathLike, start: int = 0
 
 
 def durations(count: int, fps: float, tick: int) -> list[int]:
-    """Milliseconds of each frame, multiples of `tick`, such that no frame begins more than half a tick off."""
+    """Milliseconds of each frame, multiples of `tick`; no frame begins more than half a tick off."""
     if not fps > 0:
         raise KeyfluidError(f"a film at {fps} frames a second can't be shown: give a number above 0")
     begins = [round(1000 * k / fps / tick) * tick for k in range(count + 1)]
-    return [max(tick, later - sooner) for sooner, later in zip(begins, begins[1:])]
+    return [max(tick, later - sooner) for sooner, later in pairwise(begins)]
 
 
 def write_gif(frames: Iterable[Frame], path: PathLike, fps: float) -> None:
-    """An endless GIF: one palette for all frames and an ordered dither, so that what is still doesn't flicker.
+    """An endless GIF: one palette for all frames and an ordered dither, so that nothing still flickers.
 
-    GIF counts time in hundredths of a second; frames that repeat are stored once with their times added. Browsers
-    slow down films above 50 frames a second.
+    GIF counts time in hundredths of a second; frames that repeat are stored once with their times added.
+    Browsers slow down films above 50 frames a second.
     """
     film = _sequence(frames)
     palette = _palette(film)
@@ -88,9 +88,11 @@ def write_webp(frames: Iterable[Frame], path: PathLike, fps: float, quality: int
 
 
 def write_mp4(frames: Iterable[Frame], path: PathLike, fps: float, quality: int = 18) -> None:
-    """H.264 in an MP4 that any player takes (yuv420p, even sides: an odd one repeats its last row or column)."""
+    """H.264 in an MP4 that any player takes: yuv420p, even sides (an odd one repeats its last row)."""
     if not video_available():
-        raise KeyfluidError("MP4 needs PyAV: install it with pip install 'keyfluid[video]', or write a GIF or WebP")
+        raise KeyfluidError(
+            "MP4 needs PyAV: install it with pip install 'keyfluid[video]', or write a GIF or WebP"
+        )
     import av
 
     source = _checked(frames)
@@ -103,11 +105,15 @@ def write_mp4(frames: Iterable[Frame], path: PathLike, fps: float, quality: int 
                 stream.pix_fmt = "yuv420p"
                 stream.options = {"crf": str(quality), "preset": "medium"}
                 for frame in chain([first], source):
-                    padded = np.pad(frame, [(0, frame.shape[0] % 2), (0, frame.shape[1] % 2), (0, 0)], mode="edge")
+                    padded = np.pad(
+                        frame, [(0, frame.shape[0] % 2), (0, frame.shape[1] % 2), (0, 0)], mode="edge"
+                    )
                     container.mux(stream.encode(av.VideoFrame.from_ndarray(padded, format="rgb24")))
                 container.mux(stream.encode())
         except av.error.FFmpegError as error:
-            raise KeyfluidError(f"{path} can't be written ({error}): free some space or write a GIF or WebP") from error
+            raise KeyfluidError(
+                f"{path} can't be written ({error}): free some space or write a GIF or WebP"
+            ) from error
 
 
 def _sequence(frames: Iterable[Frame]) -> Sequence[Frame]:
@@ -122,7 +128,9 @@ def _checked(frames: Iterable[Frame]) -> Iterator[Frame]:
     shape: tuple[int, ...] | None = None
     for frame in frames:
         if frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:
-            raise KeyfluidError(f"a frame is {frame.dtype} {frame.shape}: it must be uint8 (height, width, 3)")
+            raise KeyfluidError(
+                f"a frame is {frame.dtype} {frame.shape}: it must be uint8 (height, width, 3)"
+            )
         if shape not in (None, frame.shape):
             raise KeyfluidError(f"a film's frames differ in size: {shape} and {frame.shape}")
         shape = frame.shape
@@ -151,7 +159,7 @@ def _palette(film: Sequence[Frame]) -> NDArray[np.uint8]:
 
 
 def _nearest_colours(palette: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """For each of the 32^3 coarse colours the index of the nearest one of the palette."""
+    """For each of the 64^3 coarse colours the index of the nearest one of the palette."""
     from scipy.spatial import cKDTree
 
     centres = (np.indices((_LEVELS,) * 3).reshape(3, -1).T + 0.5) * (256 / _LEVELS)

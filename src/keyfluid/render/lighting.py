@@ -49,7 +49,9 @@ class Light:
         if vector.shape != (3,) or not np.isfinite(length) or length == 0.0:
             raise KeyfluidError("the light's direction must be three numbers that are not all 0")
         if not -1.0 < self.forward < 1.0:
-            raise KeyfluidError(f"the light's forward scattering is {self.forward}: give a number between -1 and 1")
+            raise KeyfluidError(
+                f"the light's forward scattering is {self.forward}: give a number between -1 and 1"
+            )
         return vector / length
 
 
@@ -94,7 +96,11 @@ def _halved(volume: NDArray[np.float32]) -> NDArray[np.float32]:
         even[axis] = slice(0, None, 2)
         odd[axis] = slice(1, None, 2)
         first = volume[tuple(even)]
-        second = volume[tuple(odd)] if count % 2 == 0 else np.concatenate([volume[tuple(odd)], first.take([-1], axis)], axis)
+        second = (
+            volume[tuple(odd)]
+            if count % 2 == 0
+            else np.concatenate([volume[tuple(odd)], first.take([-1], axis)], axis)
+        )
         volume = (first + second) * np.float32(0.5)
     return volume
 
@@ -133,7 +139,9 @@ class LitVolume:
         if not (math.isfinite(spacing) and spacing > 0):
             raise KeyfluidError(f"the spacing is {spacing}: it must be above 0")
         if solid is not None and solid.shape != shape:
-            raise KeyfluidError(f"the solids have shape {solid.shape} and the fields {shape}: they must be the same")
+            raise KeyfluidError(
+                f"the solids have shape {solid.shape} and the fields {shape}: they must be the same"
+            )
         self.spacing = spacing
         self.size = tuple(n * spacing for n in shape)
         self.to_light = light.towards(up)
@@ -153,7 +161,7 @@ class LitVolume:
         self._packed, self._full = shade(
             stack,
             np.stack([parse_colour(field.colour) for field in fields]),
-            np.full(len(fields), per_cell, np.float32),
+            per_cell,
             self._key,
             self._sky,
             _SKY_RATIO,
@@ -167,7 +175,7 @@ class LitVolume:
     def march(
         self, origins: NDArray[np.float64], directions: NDArray[np.float64], step: float = 0.5
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Along rays (m, 3): light and transmittance (m, 4), and the distance of the solid met in cells or 0."""
+        """Along rays (m, 3): light and transmittance (m, 4), and how many cells off a solid is met, or 0."""
         from keyfluid.kernels.raymarch import march
 
         bundles = -(-len(origins) // 256)

@@ -22,7 +22,7 @@ DENSITY = 2.6
 
 
 def enlarged(values: NDArray, width: int, height: int, blur: float = 0.0) -> NDArray[np.float32]:
-    """a[x, y] as a picture (height, width) with y up, bicubic, after a blur of so many cells where it is enlarged."""
+    """a[x, y] as a picture (height, width) with y up, bicubic; where it grows, after a blur in cells."""
     from PIL import Image
     from scipy.ndimage import gaussian_filter
 
@@ -51,14 +51,16 @@ def render_plane(
     """An sRGB picture (height, width, 3) of 2D fields, the longer side `size` pixels.
 
     Fields cover the backdrop by 1 - exp(-DENSITY sum rho / peak) with the mean of their colours, weighted by
-    density; smoke on the far side of a light from the upper left is a little darker, which gives it body. `solid`
-    is a mask (or a fraction from 0 to 1); `target` is outlined at half its maximum.
+    density; smoke on the far side of a light from the upper left is a little darker, which gives it body.
+    `solid` is a mask (or a fraction from 0 to 1); `target` is outlined at half its maximum.
     """
     stack = stacked(fields, 2)
     shape = stack.shape[1:]
     for name, extra in (("solid", solid), ("target", target)):
         if extra is not None and extra.shape != shape:
-            raise KeyfluidError(f"the {name} has shape {extra.shape} and the fields {shape}: they must be the same")
+            raise KeyfluidError(
+                f"the {name} has shape {extra.shape} and the fields {shape}: they must be the same"
+            )
     width, height = picture_size(shape, size)
     layers = np.stack([np.maximum(enlarged(layer, width, height, blur=0.5), 0) for layer in stack])
     total = layers.sum(axis=0)
@@ -78,9 +80,10 @@ def render_plane(
 
 
 def _body(density: NDArray[np.float32], width: int, height: int) -> NDArray[np.float32]:
-    """Light inside the smoke, from 0.55 to 1: what a sheet as thick as it is dense would keep, lit from the upper left.
+    """Light inside the smoke, from 0.5 to 1, as if it were as thick as dense, lit from the upper left.
 
-    The optical depth to the light is the density moved along the light and blurred, over an eighth of the picture.
+    The optical depth to the light is the density moved along the light and blurred, over an eighth of the
+    picture.
     """
     from scipy.ndimage import gaussian_filter, shift
 
@@ -120,7 +123,9 @@ def _matte(solid: NDArray, width: int, height: int, colour: Colour) -> NDArray[n
     return parse_colour(colour) * (0.42 + 0.5 * np.clip(facing, -0.5, 1.0))[..., None]
 
 
-def _blend(below: NDArray[np.float32], above: NDArray[np.float32], cover: NDArray[np.float32]) -> NDArray[np.float32]:
+def _blend(
+    below: NDArray[np.float32], above: NDArray[np.float32], cover: NDArray[np.float32]
+) -> NDArray[np.float32]:
     return below + cover[..., None] * (above - below)
 
 
@@ -133,7 +138,9 @@ def render_vectors(
     `spread` is the number of arrows along the longer side.
     """
     if x_part.shape != y_part.shape or x_part.ndim != 2:
-        raise KeyfluidError(f"the parts have shapes {x_part.shape} and {y_part.shape}: a map needs two 2D arrays alike")
+        raise KeyfluidError(
+            f"the parts have shapes {x_part.shape} and {y_part.shape}: a map needs two 2D arrays alike"
+        )
     from PIL import Image, ImageDraw
 
     width, height = picture_size(x_part.shape, size)
@@ -153,8 +160,8 @@ def render_vectors(
             reach = min(math.hypot(u, v), 1.0)
             if reach > 0.04:
                 _arrow(draw, column * fine, row * fine, u, -v, 0.95 * gap * fine * math.sqrt(reach), fine)
-    arrows = np.asarray(layer.resize((width, height), Image.Resampling.LANCZOS), np.float32) / 255
-    return to_bytes(_blend(image, np.ones(3, np.float32), 0.8 * arrows))
+    arrows = np.asarray(layer.resize((width, height), Image.Resampling.LANCZOS)).astype(np.float32)
+    return to_bytes(_blend(image, np.ones(3, np.float32), arrows * np.float32(0.8 / 255)))
 
 
 def _arrow(draw: object, x: float, y: float, u: float, v: float, length: float, fine: int) -> None:

@@ -26,8 +26,12 @@ def label_font(size: int) -> FreeTypeFont:
 
     found = importlib.util.find_spec("matplotlib")
     if found is None or found.origin is None:
-        raise KeyfluidError("labels are set in DejaVu Sans from matplotlib, which is missing: install matplotlib")
-    return ImageFont.truetype(Path(found.origin).parent / "mpl-data" / "fonts" / "ttf" / "DejaVuSans.ttf", size)
+        raise KeyfluidError(
+            "labels are set in DejaVu Sans from matplotlib, which is missing: install matplotlib"
+        )
+    return ImageFont.truetype(
+        Path(found.origin).parent / "mpl-data" / "fonts" / "ttf" / "DejaVuSans.ttf", size
+    )
 
 
 def filmstrip(
@@ -37,9 +41,10 @@ def filmstrip(
     columns: int = 6,
     tile: int = 256,
 ) -> NDArray[np.uint8]:
-    """Frames in rows, each `tile` pixels wide with its label beneath; a target follows its frame, framed in orange.
+    """Frames in rows, each `tile` pixels wide with its label beneath; an orange box marks a target.
 
-    `targets` holds a picture or None for each frame. Frame and target are never parted by the end of a row.
+    `targets` holds a picture or None for each frame and is drawn to its right. Frame and target are never
+    parted by the end of a row.
     """
     from PIL import Image, ImageDraw
 
@@ -66,6 +71,10 @@ def filmstrip(
             size = (tile, max(1, round(tile * picture.shape[0] / picture.shape[1])))
             sheet.paste(Image.fromarray(picture).resize(size, Image.Resampling.LANCZOS), (left, top))
             if is_target:
-                draw.rectangle((left, top, left + size[0] - 1, top + size[1] - 1), outline=_ACCENT, width=max(1, tile // 128))
+                draw.rectangle(
+                    (left, top, left + size[0] - 1, top + size[1] - 1),
+                    outline=_ACCENT,
+                    width=max(1, tile // 128),
+                )
             draw.text((left + 1, top + height + text // 4), label, _ACCENT if is_target else _INK, font=font)
     return np.asarray(sheet)

@@ -17,7 +17,12 @@ from keyfluid.render.lighting import Light, LitVolume
 
 
 def camera_rays(
-    camera: Camera, up: str, width: int, height: int, columns: NDArray[np.floating], rows: NDArray[np.floating]
+    camera: Camera,
+    up: str,
+    width: int,
+    height: int,
+    columns: NDArray[np.floating],
+    rows: NDArray[np.floating],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Origins and unit directions (m, 3) through picture points, in pixels from the top left corner."""
     right, top, forward = camera.basis(up)
@@ -32,13 +37,15 @@ def camera_rays(
 def trace_volume(
     volume: LitVolume, camera: Camera, size: tuple[int, int], background: Backdrop, up: str = "y"
 ) -> NDArray[np.float32]:
-    """The picture (height, width, 3) in linear light; the outlines of solids are smoothed by four rays a pixel."""
+    """The picture (height, width, 3) in linear light; outlines of solids get four rays a pixel."""
     width, height = size
     behind = background.picture(width, height).reshape(-1, 3)
     floor = Floor(volume, up) if background.floor else None
     floor_colour = parse_colour(background.bottom) * 3
 
-    def through(columns: NDArray, rows: NDArray, beyond: NDArray) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def through(
+        columns: NDArray, rows: NDArray, beyond: NDArray
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         origins, directions = camera_rays(camera, up, width, height, columns, rows)
         gathered, met = volume.march(origins, directions)
         if floor is not None:
@@ -83,10 +90,12 @@ def render_volume(
 ) -> NDArray[np.uint8]:
     """An sRGB picture (height, width, 3) of 3D fields; `size` is (width, height) in pixels.
 
-    `solid` is a mask of cells or a signed distance in metres, negative inside. `extinction` is per metre at full
-    density; by default full smoke as deep as the domain's longest side has an optical depth of 40.
+    `solid` is a mask of cells or a signed distance in metres, negative inside. `extinction` is per metre at
+    full density; by default full smoke as deep as the domain's longest side has an optical depth of 32.
     """
     if min(size) < 1:
         raise KeyfluidError(f"a picture of {size[0]} x {size[1]} pixels is empty: give at least 1 x 1")
-    volume = LitVolume(fields, spacing, light or Light(), camera.position, solid, up, extinction, solid_colour)
+    volume = LitVolume(
+        fields, spacing, light or Light(), camera.position, solid, up, extinction, solid_colour
+    )
     return to_bytes(trace_volume(volume, camera, size, background or Backdrop(), up))
