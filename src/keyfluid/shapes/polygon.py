@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+_ROUNDING = 1e-10
+
 
 def polygon_coverage(outlines: list[np.ndarray], shape: tuple[int, int], spacing: float) -> np.ndarray:
     """Fraction of each cell inside closed outlines (lists of (n, 2) points in metres), float64 in [0, 1]."""
@@ -27,7 +29,11 @@ def polygon_coverage(outlines: list[np.ndarray], shape: tuple[int, int], spacing
     step = np.bincount((column + 1) * shape[1] + row, rise, minlength=cells[0] * cells[1]).reshape(cells)
     winding = partial[1:] + np.cumsum(step, axis=0)[:-1]
     # dy counted to the right of the edge makes counter-clockwise outlines negative
-    return np.clip(-np.sign(area) * winding, 0.0, 1.0)
+    coverage = np.clip(-np.sign(area) * winding, 0.0, 1.0)
+    # sums along a row cancel to rounding only: empty cells are to be empty, whole ones whole
+    coverage[coverage < _ROUNDING] = 0.0
+    coverage[coverage > 1 - _ROUNDING] = 1.0
+    return coverage
 
 
 def _split_at_grid_lines(
