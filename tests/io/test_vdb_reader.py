@@ -12,6 +12,9 @@ from vdb_fixtures import FOLDER, GRIDS, expected_values, fixture_bytes, fixture_
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.vdb import read_vdb
 from keyfluid.io.vdb.blosc import decompress
+from keyfluid.io.vdb.cursor import Cursor
+from keyfluid.io.vdb.maps import decode_map
+from keyfluid.io.vdb.metadata import encode_string
 
 
 @pytest.mark.parametrize("name", sorted(GRIDS))
@@ -98,6 +101,17 @@ def test_older_versions_have_the_same_bytes(version: int, tmp_path: Path) -> Non
     (tmp_path / "old.vdb").write_bytes(content)
     (grid,) = read_vdb(tmp_path / "old.vdb")
     assert np.array_equal(grid.data, expected_values(GRIDS["smoke_zip.vdb"][0]["values"]))
+
+
+def test_maps_that_no_fixture_has() -> None:
+    """A translation is three doubles, a rotation a matrix for row vectors (OpenVDB's math/Maps.h)."""
+    raw = encode_string("TranslationMap") + struct.pack("<3d", 1, 2, 3)
+    assert np.array_equal(decode_map(Cursor(raw)) @ [10, 20, 30, 1], [11, 22, 33, 1])
+    quarter = [0, 1, 0, 0, -1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
+    raw = encode_string("UnitaryMap") + struct.pack("<16d", *quarter)
+    assert np.array_equal(decode_map(Cursor(raw)) @ [1, 0, 5, 1], [0, 1, 5, 1])
+    with pytest.raises(KeyfluidError, match="NonlinearFrustumMap"):
+        decode_map(Cursor(encode_string("NonlinearFrustumMap") + bytes(300)))
 
 
 @pytest.mark.parametrize("chunk", ["raw_blocks_of_256", "raw_blocks_of_2048", "raw_no_shuffle",

@@ -23,6 +23,8 @@ from numba import njit
 
 from keyfluid.errors import KeyfluidError
 
+Index = int | np.int64
+
 _HEADER = struct.Struct("<4B3I")
 _SHUFFLED, _RAW, _BIT_SHUFFLED, _NOT_SPLIT = 1, 2, 4, 16
 _LZ4 = 1
@@ -50,94 +52,104 @@ def decompress(chunk: memoryview, expected: int) -> bytes:
     blocks = -(-count // block_size)
     if _HEADER.size + 4 * blocks > len(chunk):
         raise KeyfluidError(_BROKEN)
-    starts = struct.unpack_from(f"<{blocks}i", chunk, _HEADER.size)
+    starts = np.frombuffer(chunk, dtype="<i4", count=blocks, offset=_HEADER.size).astype(np.int64)
     source = np.frombuffer(chunk, dtype=np.uint8)
     output = np.empty(count, dtype=np.uint8)
     splittable = (
         not flags & _NOT_SPLIT and type_size <= _MOST_SPLITS and block_size // type_size >= _FEWEST_ITEMS
     )
-    for block, start in enumerate(starts):
-        target = output[block * block_size : (block + 1) * block_size]
-        splits = type_size if splittable and len(target) == block_size else 1
-        if len(target) % splits or not _unpack_streams(source, start, target, splits):
-            raise KeyfluidError(_BROKEN)
-        if flags & _SHUFFLED and type_size > 1:
-            _unshuffle(target, type_size)
+    item = type_size if flags & _SHUFFLED else 1
+    if not _unpack_blocks(source, starts, output, block_size, type_size if splittable else 1, item):
+        raise KeyfluidError(_BROKEN)
     return output.tobytes()
 
 
-def _unshuffle(block: np.ndarray, type_size: int) -> None:
-    """Bytes come ordered by their place in an item; a rest shorter than an item was left as it is."""
-    whole = len(block) - len(block) % type_size
-    block[:whole] = block[:whole].reshape(type_size, -1).T.ravel()
-
-
 @njit(cache=True, nogil=True)
-def _unpack_streams(source: np.ndarray, start: int, target: np.ndarray, splits: int) -> bool:
-    position = np.int64(start)
-    size = target.size // splits
-    for split in range(splits):
-        if position < 0 or position + 4 > source.size:
-            return False
-        packed = np.int64(0)
-        for byte in range(4):
-            packed |= np.int64(source[position + byte]) << (8 * byte)
-        position += 4
-        if packed > source.size - position:
-            return False
-        part = target[split * size : (split + 1) * size]
-        if packed == size:
-            part[:] = source[position : position + packed]
-        elif not _unpack_lz4(source[position : position + packed], part):
-            return False
-        position += packed
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _unpack_lz4(source: np.ndarray, target: np.ndarray) -> bool:
-    """Fill `target` exactly from the LZ4 block `source`; False where the block says otherwise."""
-    read = np.int64(0)
-    written = np.int64(0)
-    while read < source.size:
-        token = source[read]
+def _unpack_lz4(
+    source: np.ndarray, read: Index, end: Index, target: np.ndarray, written: Index, stop: Index
+) -> bool:
+    """Fill target[written:stop] exactly from the LZ4 block source[read:end]; False where it does not fit."""
+    start = written
+    while read < end:
+        token = np.int64(source[read])
         read += 1
 
-        literals = np.int64(token >> 4)
+        literals = token >> 4
         if literals == 15:
             more = np.int64(255)
             while more == 255:
-                if read >= source.size:
+                if read >= end:
                     return False
                 more = np.int64(source[read])
                 read += 1
                 literals += more
-        if literals > source.size - read or literals > target.size - written:
+        if literals > end - read or literals > stop - written:
             return False
         for k in range(literals):
             target[written + k] = source[read + k]
         read += literals
         written += literals
-        if read == source.size:
-            return written == target.size
+        if read == end:
+            return written == stop
 
-        if read + 2 > source.size:
+        if read + 2 > end:
             return False
         distance = np.int64(source[read]) | np.int64(source[read + 1]) << 8
         read += 2
-        length = np.int64(token & 15)
+        length = token & 15
         if length == 15:
             more = np.int64(255)
             while more == 255:
-                if read >= source.size:
+                if read >= end:
                     return False
                 more = np.int64(source[read])
                 read += 1
                 length += more
         length += 4
-        if distance == 0 or distance > written or length > target.size - written:
+        if distance == 0 or distance > written - start or length > stop - written:
             return False
         for k in range(length):
             target[written + k] = target[written + k - distance]
         written += length
     return False
+
+
+@njit(cache=True, nogil=True)
+def _unpack_blocks(
+    source: np.ndarray, starts: np.ndarray, target: np.ndarray, block_size: int, splits: int, item: int
+) -> bool:
+    """`splits` streams in a full block, one in the last, shorter one; `item` bytes were shuffled."""
+    block = np.empty(min(block_size, target.size), dtype=np.uint8)
+    for number in range(starts.size):
+        first = number * block_size
+        size = min(block_size, target.size - first)
+        streams = splits if size == block_size else 1
+        stream_size = size // streams
+        if stream_size * streams != size:
+            return False
+        read = starts[number]
+        for stream in range(streams):
+            if read < 0 or read + 4 > source.size:
+                return False
+            packed = np.int64(0)
+            for byte in range(4):
+                packed |= np.int64(source[read + byte]) << (8 * byte)
+            read += 4
+            if packed > source.size - read:
+                return False
+            start = stream * stream_size
+            if packed == stream_size:
+                for k in range(packed):
+                    block[start + k] = source[read + k]
+            elif not _unpack_lz4(source, read, read + packed, block, start, start + stream_size):
+                return False
+            read += packed
+
+        # A rest shorter than an item was not shuffled.
+        items = size // item
+        for k in range(items):
+            for byte in range(item):
+                target[first + k * item + byte] = block[byte * items + k]
+        for k in range(items * item, size):
+            target[first + k] = block[k]
+    return True

@@ -20,8 +20,8 @@ _MATRICES = ("AffineMap", "UnitaryMap")
 def encode_map(transform: np.ndarray) -> bytes:
     """A scale-translate map where the axes stay axes (what most programs expect), else an affine map."""
     matrix = np.asarray(transform, dtype="<f8")
-    if matrix.shape != (4, 4) or not np.array_equal(matrix[3], [0, 0, 0, 1]):
-        raise KeyfluidError("a VDB transform must be a 4 x 4 matrix whose last row is 0 0 0 1")
+    if matrix.shape != (4, 4):
+        raise KeyfluidError(f"the transform of a grid must be a 4 x 4 matrix, not {matrix.shape}")
     _require_invertible(matrix)
     scale = np.diag(matrix)[:3].copy()
     if np.any(matrix[:3, :3] != np.diag(scale)) or scale.min() <= 0:
@@ -47,6 +47,7 @@ def decode_map(cursor: Cursor) -> np.ndarray:
     else:
         raise KeyfluidError(f"a transform of type {kind[:40]!r} cannot be read; only affine ones can")
     _require_invertible(matrix)
+    matrix[3] = 0, 0, 0, 1
     return matrix
 
 
@@ -56,7 +57,8 @@ def _doubles(cursor: Cursor, count: int) -> np.ndarray:
 
 def _require_invertible(matrix: np.ndarray) -> None:
     with np.errstate(all="ignore"):
-        if not np.isfinite(matrix).all() or not np.isfinite(1 / np.linalg.det(matrix[:3, :3])):
+        volume = np.linalg.det(matrix[:3, :3])
+        if not (np.isfinite(matrix).all() and np.isfinite(volume) and np.isfinite(1 / volume)):
             raise KeyfluidError("the transform of a grid is not finite or not invertible")
-        if not np.array_equal(matrix[3], [0, 0, 0, 1]):
-            raise KeyfluidError("the transform of a grid is projective; only affine ones can be read")
+    if np.abs(matrix[3] - [0, 0, 0, 1]).max() > 1e-9:
+        raise KeyfluidError("the transform of a grid is projective; only affine ones are known here")

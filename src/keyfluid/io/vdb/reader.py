@@ -44,14 +44,16 @@ def read_vdb(path: str | Path, limit_bytes: int = 2**31) -> list[VdbGrid]:
     try:
         with path.open("rb") as file:
             content = file.read(limit_bytes + 1)
-    except OSError as fault:
-        raise KeyfluidError(f"{path}: cannot be read: {fault.strerror}") from None
+    except (OSError, ValueError) as fault:
+        raise KeyfluidError(f"{path}: cannot be read: {getattr(fault, 'strerror', fault)}") from None
     if len(content) > limit_bytes:
         raise KeyfluidError(f"{path}: larger than the limit of {limit_bytes / 2**20:.6g} MiB")
     try:
         return _read_file(Cursor(content), Budget(limit_bytes))
     except KeyfluidError as fault:
         raise KeyfluidError(f"{path}: {fault}") from None
+    except MemoryError:
+        raise KeyfluidError(f"{path}: this machine has too little free memory for it") from None
 
 
 def _read_file(cursor: Cursor, budget: Budget) -> list[VdbGrid]:
@@ -69,13 +71,14 @@ def _read_file(cursor: Cursor, budget: Budget) -> list[VdbGrid]:
     decode_metadata(cursor)
 
     grids: dict[str, VdbGrid] = {}
-    left_out: list[str] = []
-    for _ in range(cursor.number("i")):
+    left_out: set[str] = set()
+    for _ in range(cursor.number("I")):
         descriptor = _read_descriptor(cursor, has_offsets)
-        if descriptor.tree_type not in layout.TREE_TYPES or descriptor.parent in left_out:
+        shared = descriptor.parent != "" and descriptor.parent in left_out
+        if shared or descriptor.tree_type not in layout.TREE_TYPES:
             if descriptor.offsets is None:
                 raise KeyfluidError(f"a grid of type {descriptor.tree_type[:60]!r} cannot be read")
-            left_out.append(descriptor.unique_name)
+            left_out.add(descriptor.unique_name)
             cursor.position = descriptor.offsets[2]
             continue
         if descriptor.unique_name in grids:

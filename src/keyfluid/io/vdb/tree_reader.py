@@ -37,7 +37,7 @@ class Leaves:
 class Topology:
     background: np.ndarray
     tiles: list[Tiles] = field(default_factory=list)
-    branches: list[tuple[tuple[int, int, int], list[Leaves]]] = field(default_factory=list)
+    branches: list[tuple[tuple[int, ...], list[Leaves]]] = field(default_factory=list)
 
     def leaves_in_order(self) -> list[Leaves]:
         """As the blocks follow: by origin of the root's children, whatever their order in the topology."""
@@ -49,34 +49,28 @@ def read_topology(cursor: Cursor, form: ValueFormat, budget: Budget) -> Topology
         raise KeyfluidError("the file is damaged: a tree has one buffer, this one claims another number")
     topology = Topology(form.read_value(cursor))
     tile_count, child_count = cursor.number("I"), cursor.number("I")
-    record = np.dtype([("origin", "<i4", 3), ("value", form.dtype, form.components), ("active", "u1")])
+    record = np.dtype([("origin", "<i4", 3), ("value", form.dtype, (form.components,)), ("active", "u1")])
     raw = np.frombuffer(cursor.take(tile_count * record.itemsize), dtype=record)
-    values = raw["value"].reshape(tile_count, form.components)
     origins = raw["origin"].astype(np.int64)
-    seen = {_root_key(origin) for origin in origins.tolist()}
-    topology.tiles.append(Tiles(layout.UPPER_SPAN, origins, values, raw["active"] != 0))
+    budget.spend(origins.nbytes, "the tree of a grid")
+    topology.tiles.append(Tiles(layout.UPPER_SPAN, origins, raw["value"], raw["active"] != 0))
 
     for _ in range(child_count):
         origin = np.frombuffer(cursor.take(12), dtype="<i4").astype(np.int64)
-        key = _root_key(origin.tolist())
-        seen.add(key)
         leaves: list[Leaves] = []
-        topology.branches.append((key, leaves))
+        topology.branches.append((tuple(origin.tolist()), leaves))
         for lower in _read_node(cursor, origin, layout.UPPER_SIDE, layout.LOWER_SPAN, form, topology, budget):
             children = _read_node(
                 cursor, lower, layout.LOWER_SIDE, layout.LEAF_SIDE, form, topology, budget
             )
             leaves.append(Leaves(children, cursor.take(64 * len(children))))
-    if len(seen) != tile_count + child_count:
-        raise KeyfluidError("the file is damaged: two nodes of a tree lie in the same place")
+    _require_apart(np.concatenate([origins, np.array([key for key, _ in topology.branches]).reshape(-1, 3)]))
     return topology
 
 
-def _root_key(origin: list[int]) -> tuple[int, int, int]:
-    x, y, z = origin
-    if (x | y | z) % layout.UPPER_SPAN:
-        raise KeyfluidError(f"the file is damaged: no node of a tree can start at {x}, {y}, {z}")
-    return x, y, z
+def _require_apart(origins: np.ndarray) -> None:
+    if np.any(origins % layout.UPPER_SPAN) or len(np.unique(origins, axis=0)) != len(origins):
+        raise KeyfluidError("the file is damaged: nodes of a tree overlap")
 
 
 def _read_node(
