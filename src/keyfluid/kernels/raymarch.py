@@ -92,7 +92,7 @@ def _sample(volume, x, y, z):
 
 @parallel_kernel
 def shade(fields, scatter, extinction, key, sky, ratio, eye, to_light, key_colour, sky_colour, g):
-    """The padded volume (s S, s) and the blocks that hold something.
+    """The padded volume (s S, s).
 
     With the density rho_f and the albedo c_f of field f (`fields`, `scatter`) and s_f = extinction rho_f:
         s = sum s_f,   s S = (sum s_f c_f) (key_colour phase M(T) + sky_colour A)
@@ -103,7 +103,6 @@ def shade(fields, scatter, extinction, key, sky, ratio, eye, to_light, key_colou
     """
     count, nx, ny, nz = fields.shape
     packed = np.empty((nx + 2, ny + 2, nz + 2, 4), np.float32)
-    bx, by, bz = (nx + 2) // BLOCK + 1, (ny + 2) // BLOCK + 1, (nz + 2) // BLOCK + 1
     numerator = np.float32(1.0 - g * g)
     base = np.float32(1.0 + g * g)
     twice = np.float32(2.0 * g)
@@ -142,18 +141,25 @@ def shade(fields, scatter, extinction, key, sky, ratio, eye, to_light, key_colou
                 packed[pi, pj, pk, 1] = green
                 packed[pi, pj, pk, 2] = blue
                 packed[pi, pj, pk, 3] = s
-    full = np.zeros((bx, by, bz), np.uint8)
-    for ba in prange(bx):
-        for bb in range(by):
-            for bc in range(bz):
+    return packed
+
+
+@serial_kernel
+def occupied(packed):
+    """Which blocks of the padded volume hold something, uint8."""
+    nx, ny, nz = packed.shape[:3]
+    full = np.zeros((nx // BLOCK + 1, ny // BLOCK + 1, nz // BLOCK + 1), np.uint8)
+    for a in range(full.shape[0]):
+        for b in range(full.shape[1]):
+            for c in range(full.shape[2]):
                 # A sample in this block also reads the first cells of the next.
                 top = _ZERO
-                for i in range(ba * BLOCK, min(ba * BLOCK + BLOCK + 1, nx + 2)):
-                    for j in range(bb * BLOCK, min(bb * BLOCK + BLOCK + 1, ny + 2)):
-                        for k in range(bc * BLOCK, min(bc * BLOCK + BLOCK + 1, nz + 2)):
+                for i in range(a * BLOCK, min(a * BLOCK + BLOCK + 1, nx)):
+                    for j in range(b * BLOCK, min(b * BLOCK + BLOCK + 1, ny)):
+                        for k in range(c * BLOCK, min(c * BLOCK + BLOCK + 1, nz)):
                             top = max(top, packed[i, j, k, 3])
-                full[ba, bb, bc] = 1 if top > _EMPTY else 0
-    return packed, full
+                full[a, b, c] = 1 if top > _EMPTY else 0
+    return full
 
 
 @serial_kernel

@@ -24,12 +24,12 @@ def round_ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def line_chart(curves: Mapping[str, Curve], x_label: str = "", y_label: str = "") -> str:
-    """An ``<svg>`` of the named curves (x, y); values that are not finite are left out.
+    """An ``<svg>`` of the named curves (x, y); values that are not finite, or beyond 1e150, are left out.
 
     The y axis is logarithmic where all values are above 0 and span more than a factor of 100.
     """
     points = {
-        name: [(float(a), float(b)) for a, b in zip(x, y) if math.isfinite(a) and math.isfinite(b)]
+        name: [(float(a), float(b)) for a, b in zip(x, y) if abs(a) < 1e150 and abs(b) < 1e150]
         for name, (x, y) in curves.items()
     }
     every = [point for line in points.values() for point in line]

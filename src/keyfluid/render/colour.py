@@ -15,8 +15,6 @@ from keyfluid.errors import KeyfluidError
 Colour = str | tuple[float, float, float]
 """A CSS name or ``#rrggbb``, or sRGB components in [0, 1]."""
 
-LUMA = np.array([0.2126, 0.7152, 0.0722], np.float32)
-
 # Every 32nd colour of matplotlib's magma (CC0), which is even in lightness from black to cream.
 _MAGMA = ("#000004", "#1d1147", "#51127c", "#832681", "#b73779", "#e75263", "#fc8961", "#fec488", "#fcfdbf")
 

@@ -103,12 +103,12 @@ def write_mp4(frames: Iterable[Frame], path: PathLike, fps: float, quality: int 
                 stream = container.add_stream("libx264", rate=Fraction(fps).limit_denominator(1001))
                 stream.height, stream.width = (side + side % 2 for side in first.shape[:2])
                 stream.pix_fmt = "yuv420p"
-                stream.options = {"crf": str(quality), "preset": "medium"}
+                tags = "colorprim=bt709:transfer=bt709:colormatrix=bt709"
+                stream.options = {"crf": str(quality), "preset": "medium", "x264-params": tags}
                 for frame in chain([first], source):
-                    padded = np.pad(
-                        frame, [(0, frame.shape[0] % 2), (0, frame.shape[1] % 2), (0, 0)], mode="edge"
-                    )
-                    container.mux(stream.encode(av.VideoFrame.from_ndarray(padded, format="rgb24")))
+                    padding = [(0, frame.shape[0] % 2), (0, frame.shape[1] % 2), (0, 0)]
+                    picture = av.VideoFrame.from_ndarray(np.pad(frame, padding, mode="edge"), format="rgb24")
+                    container.mux(stream.encode(picture.reformat(format="yuv420p", dst_colorspace="ITU709")))
                 container.mux(stream.encode())
         except av.error.FFmpegError as error:
             raise KeyfluidError(

@@ -132,7 +132,7 @@ class LitVolume:
         extinction: float | None = None,
         solid_colour: Colour = "#b0a89d",
     ) -> None:
-        from keyfluid.kernels.raymarch import shade
+        from keyfluid.kernels.raymarch import occupied, shade
 
         stack = stacked(fields, 3)
         shape = stack.shape[1:]
@@ -158,7 +158,7 @@ class LitVolume:
         self._key_colour = parse_colour(light.colour) * np.float32(light.strength)
         self._sky_colour = parse_colour(light.sky_colour) * np.float32(light.sky_strength)
         self._solid_colour = parse_colour(solid_colour)
-        self._packed, self._full = shade(
+        self._packed = shade(
             stack,
             np.stack([parse_colour(field.colour) for field in fields]),
             per_cell,
@@ -171,6 +171,7 @@ class LitVolume:
             self._sky_colour,
             float(light.forward),
         )
+        self._full = occupied(self._packed)
 
     def march(
         self, origins: NDArray[np.float64], directions: NDArray[np.float64], step: float = 0.5
