@@ -23,9 +23,9 @@ The tree is root > 32^3 > 16^3 > 8^3 ("5_4_3"): a root child spans 4096 voxels a
 a leaf 8. A position in a node is (x * n + y) * n + z, which is numpy's C order of a[x, y, z]; bit p of a
 mask is bit p % 8 of byte p // 8.
 
-Stored values: none (flags 0 to 5 and active-mask compression store the active ones only, flag 6 and
-files without that compression all), each as it is, or zip or blosc with an int64 size before it, negative
-where the bytes are raw. With no values at all the size 0 is written for full precision, nothing for half.
+With active-mask compression and a flag from 0 to 5 only the active values are stored, else all. They
+stand there as they are, or zipped, or as a blosc chunk, the latter two behind an int64 size that is
+negative where the bytes are raw. With no values to store, full precision writes the size 0, half nothing.
 
 The facts were taken from the headers of OpenVDB 10.0 (io/Compression.h, tree/*.h, math/Maps.h) and
 checked against the library on files in both directions; the code is keyfluid's own.
