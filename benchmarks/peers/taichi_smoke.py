@@ -18,13 +18,15 @@ All derivatives come from Taichi's autodiff. Two ways of driving it:
                    whatever a kernel overwrites). `--threads 1` serialises the loops, which frees the
                    adjoint of atomic additions: on 2 cores that beats two threads.
 
-Prints one JSON object. `--check` adds a finite-difference test of the gradient in float64.
+Prints one JSON object; its `load_average` is the machine's at the start: near 0, or distrust the times.
+`--check` adds a finite-difference test of the gradient in float64.
 (No postponed annotations here: Taichi reads those of its kernels.)
 """
 
 import argparse
 import contextlib
 import json
+import os
 import sys
 import time
 
@@ -246,6 +248,7 @@ def main() -> None:
     parser.add_argument("--variant", choices=["fused", "tape"], default="fused")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
+    load_average = os.getloadavg()[0]
     fused = options.variant == "fused"
 
     start_taichi(ti.f32, options.threads)
@@ -267,6 +270,7 @@ def main() -> None:
         "steps": options.steps,
         "precision": "float32",
         "threads": options.threads,
+        "load_average": load_average,
         "compile_seconds": first - best,
         "seconds": best,
         "all_seconds": seconds,
