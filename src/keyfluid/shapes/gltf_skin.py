@@ -9,6 +9,7 @@ sparse or compressed accessors are refused.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -134,7 +135,9 @@ def read_skinned_scene(path: Path) -> SkinnedScene:
     if not path.is_file():
         raise KeyfluidError(f"mesh {path} does not exist")
     try:
-        gltf = pygltflib.GLTF2().load(str(path))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            gltf = pygltflib.GLTF2().load(str(path))
         if gltf is None:
             raise ValueError("not a glTF file")
         scene = _parse(gltf, AccessorReader(gltf, path))

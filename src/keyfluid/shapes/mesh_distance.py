@@ -119,7 +119,7 @@ def _inside_cells(
 def _bound_by_sign(distance: np.ndarray, sign: np.ndarray, spacing: float, overlapping: bool) -> None:
     """Mend, in place, distances that contradict the sign: across holes, and near faces that cut into a body.
 
-    A sign change in a hole has no face near it, so no distance may exceed the one to the other sign. A face
+    A sign change in a hole has no face near it: no distance may much exceed the one to the other sign. A face
     that is half buried lies near cells that are deep inside, whose distance can't be much below that either.
     """
     leak = False
@@ -132,7 +132,7 @@ def _bound_by_sign(distance: np.ndarray, sign: np.ndarray, spacing: float, overl
             np.maximum(distance, within - np.sqrt(3) * spacing, out=distance, where=sign < 0)
         if leak:
             other = np.where(sign < 0, within, spacing * distance_transform_edt(sign > 0))
-            np.minimum(distance, other - 0.5 * spacing, out=distance, where=distance > other)
+            np.minimum(distance, other, out=distance, where=distance > other + spacing)
 
 
 def _winding(points: np.ndarray, vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
