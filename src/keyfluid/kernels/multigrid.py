@@ -22,7 +22,7 @@ FAST = {"reassoc", "nsz", "contract"}
 
 
 @njit(parallel=True, cache=True, fastmath=FAST)
-def advance_direction(p_new, q, z, p, beta, shift, wx, wy, wz, partial):
+def advance_direction(p_new, q, z, p, beta, partial, shift, wx, wy, wz):
     """p_new = z + beta p;  q = A p_new;  partial[row] = p_new . q."""
     n0, n1, width = z.shape
     last = width - 1
@@ -97,7 +97,7 @@ def smooth_from_zero(x, b, inverse, red, wx, wy, wz):
 
 
 @njit(parallel=True, cache=True, fastmath=FAST)
-def relax(out, x, b, scale, chosen, keep, shift, wx, wy, wz, partial):
+def relax(out, x, b, scale, chosen, keep, partial, shift, wx, wy, wz):
     """out = keep x + chosen scale (b - A x);  partial[row] = b . out.
 
     With keep = 1, scale = 1/diagonal and `chosen` one colour: a Gauss-Seidel half sweep. With keep = 0
@@ -130,7 +130,7 @@ def relax(out, x, b, scale, chosen, keep, shift, wx, wy, wz, partial):
 
 
 @njit(parallel=True, cache=True, fastmath=FAST)
-def restrict(coarse, fine, rows0, weights0, rows1, weights1, wrap):
+def restrict(coarse, fine, wrap, rows0, weights0, rows1, weights1):
     """coarse = T^T fine, T the cell-centred trilinear interpolation (3/4, 1/4 along each axis).
 
     rows0[I], weights0[I]: the up to four fine planes that read coarse plane I; rows1, weights1: the same
@@ -165,7 +165,7 @@ def restrict(coarse, fine, rows0, weights0, rows1, weights1, wrap):
 
 
 @njit(parallel=True, cache=True, fastmath=FAST)
-def prolong(fine, coarse, norm, rows0, weights0, rows1, weights1, wrap):
+def prolong(fine, coarse, norm, wrap, rows0, weights0, rows1, weights1):
     """fine += norm T coarse, the transpose of `restrict`; rows0[i]: the two coarse planes read by plane i."""
     n0, n1, width = fine.shape
     coarse_width = coarse.shape[2]
@@ -226,80 +226,89 @@ def solve_coarsest(x, b, inverse, sweeps, shift, wx, wy, wz):
 
 
 @njit(cache=True)
+def _root(parent, cell):
+    while parent[cell] != cell:
+        parent[cell] = parent[parent[cell]]
+        cell = parent[cell]
+    return cell
+
+
+@njit(cache=True)
+def _join(parent, a, b):
+    a, b = _root(parent, a), _root(parent, b)
+    parent[max(a, b)] = min(a, b)
+
+
+@njit(cache=True)
 def find_floating_parts(labels, shift, wx, wy, wz):
-    """Number the connected parts that have no shift at all: labels 1, 2, ... there, 0 elsewhere.
+    """Number the connected parts without any shift: labels, nonzero on active cells, become 1, 2, ... or 0.
 
     Union-find over the links of positive weight, so that parts joined only through a periodic side are one
     and cells divided by a link of weight 0 are two. Returns the number of parts.
     """
     n0, n1, width = shift.shape
     n2 = width - 2
-    count = n0 * n1 * n2
-    parent = np.arange(count)
-    for cell in range(count):
-        row = cell // n2
-        k = cell - row * n2
-        i = row // n1
-        j = row - i * n1
-        for axis in range(3):
-            if axis == 0:
-                weight, other = wx[i, j, k + 1], (((i + 1) % n0) * n1 + j) * n2 + k
-            elif axis == 1:
-                weight, other = wy[i, j, k + 1], (i * n1 + (j + 1) % n1) * n2 + k
-            else:
-                weight, other = wz[i, j, k + 1], row * n2 + (k + 1) % n2
-            if weight > 0:
-                a, b = cell, other
-                while parent[a] != a:
-                    parent[a] = parent[parent[a]]
-                    a = parent[a]
-                while parent[b] != b:
-                    parent[b] = parent[parent[b]]
-                    b = parent[b]
-                if a < b:
-                    parent[b] = a
-                else:
-                    parent[a] = b
-    held = np.zeros(count, np.bool_)
-    for cell in range(count):
-        while parent[cell] != parent[parent[cell]]:
-            parent[cell] = parent[parent[cell]]
-        row = cell // n2
-        if shift[row // n1, row % n1, cell - row * n2 + 1] > 0:
-            held[parent[cell]] = True
-    numbers = np.zeros(count, np.int32)
+    parent = np.arange(n0 * n1 * n2, dtype=np.int32)
+    for i in range(n0):
+        for j in range(n1):
+            row = (i * n1 + j) * n2
+            above = (((i + 1) % n0) * n1 + j) * n2
+            beside = (i * n1 + (j + 1) % n1) * n2
+            for k in range(n2):
+                if wz[i, j, k + 1] > 0:
+                    _join(parent, row + k, row + k + 1 if k + 1 < n2 else row)
+                if wy[i, j, k + 1] > 0:
+                    _join(parent, row + k, beside + k)
+                if wx[i, j, k + 1] > 0:
+                    _join(parent, row + k, above + k)
+    held = np.zeros(parent.size, np.bool_)
+    for cell in range(parent.size):
+        if shift[cell // (n1 * n2), cell // n2 % n1, cell % n2 + 1] > 0:
+            held[_root(parent, cell)] = True
+    numbers = np.zeros(parent.size, np.int32)
     parts = 0
-    for cell in range(count):
-        row = cell // n2
-        k = cell - row * n2 + 1
-        root = parent[cell]
-        if labels[row // n1, row % n1, k] != 0 and not held[root]:
-            if numbers[root] == 0:
-                parts += 1
-                numbers[root] = parts
-            labels[row // n1, row % n1, k] = numbers[root]
-        else:
-            labels[row // n1, row % n1, k] = 0
+    for i in range(n0):
+        for j in range(n1):
+            for k in range(n2):
+                root = _root(parent, (i * n1 + j) * n2 + k)
+                floating = labels[i, j, k + 1] != 0 and not held[root]
+                if floating and numbers[root] == 0:
+                    parts += 1
+                    numbers[root] = parts
+                labels[i, j, k + 1] = numbers[root] if floating else 0
     return parts
 
 
-@njit(parallel=True, cache=True)
+@njit(parallel=True, cache=True, fastmath=FAST)
 def remove_means(x, labels, sizes, sums):
     """Subtract from x its mean over each labelled part; sums: (slabs, parts + 1), work space."""
     n0, n1, width = x.shape
     slabs = sums.shape[0]
+    single = sizes.size == 2
     for slab in prange(slabs):
         sums[slab] = 0
         for row in range(slab * n0 * n1 // slabs, (slab + 1) * n0 * n1 // slabs):
             i = row // n1
             j = row - i * n1
-            for k in range(1, width - 1):
-                sums[slab, labels[i, j, k]] += x[i, j, k]
-    means = np.zeros(sizes.size, x.dtype)
-    for part in range(1, sizes.size):
-        means[part] = sums[:, part].sum() / sizes[part]
+            if single:
+                total = 0.0
+                for k in range(1, width - 1):
+                    total += np.float64(x[i, j, k] * labels[i, j, k])
+                sums[slab, 1] += total
+            else:
+                for k in range(1, width - 1):
+                    sums[slab, labels[i, j, k]] += x[i, j, k]
+    totals = np.zeros(sizes.size)
+    for slab in range(slabs):
+        totals += sums[slab]
+    totals[0] = 0
+    means = (totals / sizes).astype(x.dtype)
     for row in prange(n0 * n1):
         i = row // n1
         j = row - i * n1
-        for k in range(width):
-            x[i, j, k] -= means[labels[i, j, k]]
+        if single:
+            for k in range(width):
+                x[i, j, k] -= means[1] * labels[i, j, k]
+        else:
+            for k in range(width):
+                x[i, j, k] -= means[labels[i, j, k]]

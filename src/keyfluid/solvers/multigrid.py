@@ -24,9 +24,12 @@ Bits        do not depend on the number of threads: fixed-order sums, no BLAS.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
@@ -37,7 +40,9 @@ Array = NDArray[np.floating]
 
 COARSEST_SIDE = 4
 COARSEST_SWEEPS = 16
-SLABS = 16
+SLABS = 64
+# Below this many cells one thread is done before two have met (8 us per launch, far more on a busy machine).
+SERIAL_CELLS = 8192
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,7 @@ class MultigridPCG:
         self.dtype = np.dtype(dtype)
         if self.dtype not in (np.float32, np.float64):
             raise KeyfluidError(f"The solver works in float32 or float64, not {self.dtype}.")
+        self._scalar: Any = self.dtype.type
         self.tolerance = tolerance
         self.max_iterations = max_iterations
         wraps = tuple(bool(p) for p in periodic)
@@ -93,7 +99,8 @@ class MultigridPCG:
         self._parts = kernels.find_floating_parts(self._labels, finest.shift, *finest.links)
         _fill_ghosts(self._labels)
         if self._parts:
-            self._sizes = np.bincount(self._labels[..., 1:-1].ravel(), minlength=self._parts + 1)
+            sizes = np.bincount(self._labels[..., 1:-1].ravel(), minlength=self._parts + 1)
+            self._sizes = np.maximum(sizes, 1)
             self._sums = np.zeros((SLABS, self._parts + 1))
         self._solution, self._product, self._direction, self._next = (
             np.zeros_like(finest.x) for _ in range(4)
@@ -103,14 +110,17 @@ class MultigridPCG:
         self, b: ArrayLike, x0: ArrayLike | None = None, tolerance: float | None = None
     ) -> tuple[Array, SolveReport]:
         """Solve A x = b to |b - A x| <= tolerance |b|, b taken without its mean over singular parts."""
+        with _threads_for(self._active.size):
+            return self._iterate(b, x0, self.tolerance if tolerance is None else tolerance)
+
+    def _iterate(self, b: ArrayLike, x0: ArrayLike | None, limit: float) -> tuple[Array, SolveReport]:
         finest = self._levels[0]
         partial = finest.partial
-        limit = self.tolerance if tolerance is None else tolerance
         x, q, r = self._solution, self._product, finest.b
         p, p_next = self._direction, self._next
         x[:] = 0
         self._load(r, b, "right-hand side")
-        one, zero = self.dtype.type(1), self.dtype.type(0)
+        one, zero = self._scalar(1), self._scalar(0)
         kernels.advance_solution(x, r, x, x, zero, partial)
         size = float(np.sqrt(partial.sum()))
         if size == 0.0:
@@ -119,19 +129,19 @@ class MultigridPCG:
         residual = 1.0
         if x0 is not None:
             self._load(finest.x, x0, "initial guess")
-            kernels.advance_direction(p_next, q, finest.x, p, zero, finest.shift, *finest.links, partial)
+            kernels.advance_direction(p_next, q, finest.x, p, zero, partial, finest.shift, *finest.links)
             kernels.advance_solution(x, r, p_next, q, one, partial)
             residual = float(np.sqrt(partial.sum())) / size
         iterations, rz = 0, 1.0
         while residual > limit and iterations < self.max_iterations:
             rz_old, rz = rz, self._cycle(0)
-            beta = self.dtype.type(rz / rz_old if iterations else 0.0)
-            kernels.advance_direction(p_next, q, finest.x, p, beta, finest.shift, *finest.links, partial)
+            beta = self._scalar(rz / rz_old if iterations else 0.0)
+            kernels.advance_direction(p_next, q, finest.x, p, beta, partial, finest.shift, *finest.links)
             curvature = float(partial.sum())
             if not (rz > 0.0 and curvature > 0.0):
                 break
             p, p_next = p_next, p
-            alpha = self.dtype.type(rz / curvature)
+            alpha = self._scalar(rz / curvature)
             kernels.advance_solution(x, r, p, q, alpha, partial)
             residual = float(np.sqrt(partial.sum())) / size
             iterations += 1
@@ -145,8 +155,8 @@ class MultigridPCG:
         self._load(finest.x, x, "field", centred=False)
         self._direction[:] = 0
         kernels.advance_direction(
-            self._next, self._product, finest.x, self._direction, self.dtype.type(0), finest.shift,
-            *finest.links, finest.partial,
+            self._next, self._product, finest.x, self._direction, self._scalar(0), finest.partial,
+            finest.shift, *finest.links,
         )  # fmt: skip
         return self._unloaded(self._product)
 
@@ -160,26 +170,27 @@ class MultigridPCG:
         """V-cycle for level.b from zero into level.x; returns b . x."""
         level = self._levels[depth]
         stencil = (level.shift, *level.links)
-        one, zero = self.dtype.type(1), self.dtype.type(0)
+        one, zero = self._scalar(1), self._scalar(0)
         if depth == len(self._levels) - 1:
             kernels.solve_coarsest(level.x, level.b, level.inverse, COARSEST_SWEEPS, *stencil)
             return float(np.sum(level.b[..., 1:-1] * level.x[..., 1:-1], dtype=np.float64))
         coarse = self._levels[depth + 1]
         x, work = level.x, level.work
         kernels.smooth_from_zero(x, level.b, level.inverse, level.red, *level.links)
-        kernels.relax(work, x, level.b, level.norm, level.all, zero, *stencil, level.partial)
-        kernels.restrict(coarse.b, work, *level.gather, level.wrap)
-        self._cycle(depth + 1)
-        kernels.prolong(x, coarse.x, level.norm, *level.spread, level.wrap)
-        kernels.relax(work, x, level.b, level.inverse, level.black, one, *stencil, level.partial)
-        kernels.relax(x, work, level.b, level.inverse, level.red, one, *stencil, level.partial)
+        kernels.relax(work, x, level.b, level.norm, level.all, zero, level.partial, *stencil)
+        kernels.restrict(coarse.b, work, level.wrap, *level.gather)
+        with _threads_for(coarse.x.size):
+            self._cycle(depth + 1)
+        kernels.prolong(x, coarse.x, level.norm, level.wrap, *level.spread)
+        kernels.relax(work, x, level.b, level.inverse, level.black, one, level.partial, *stencil)
+        kernels.relax(x, work, level.b, level.inverse, level.red, one, level.partial, *stencil)
         return float(level.partial.sum())
 
     def _load(self, target: Array, values: ArrayLike, name: str, centred: bool = True) -> None:
         """Copy the active values into a padded array, without their means over singular parts."""
         given = np.asarray(values)
         if given.shape != self.shape:
-            raise KeyfluidError(f"The {name} has shape {given.shape}; the solver was set up for {self.shape}.")
+            raise KeyfluidError(f"The {name} has shape {given.shape}; the solver was made for {self.shape}.")
         target[..., 1:-1] = np.where(self._active, given.reshape(self._active.shape), 0)
         if not np.isfinite(target[..., 1:-1].sum(dtype=np.float64)):
             raise KeyfluidError(f"The {name} contains NaN or infinity in an active cell; mend it upstream.")
@@ -236,7 +247,7 @@ class _Level:
         softened[isolated] = held[isolated]
         shift = softened + mass * self.active
         active = self.active
-        links = [w / 2 for w in self._links]
+        links: list[Array] = [w / 2 for w in self._links]
         for axis in range(3):
             active = _pair_sums(active, axis)
             shift = _pair_sums(shift, axis)
@@ -247,15 +258,29 @@ class _Level:
         self.spread, self.gather = sum(spread, ()), sum(gather, ())
         total = np.zeros_like(self.shift)
         ones = np.ones_like(total)
-        kernels.prolong(total, _padded(coarse.active.astype(shift.dtype)), ones, *self.spread, self.wrap)
+        kernels.prolong(total, _padded(coarse.active.astype(shift.dtype)), ones, self.wrap, *self.spread)
         np.divide(1, total, out=self.norm, where=_padded(self.active) & (total > 0))
         return coarse
 
 
+@contextmanager
+def _threads_for(cells: int) -> Iterator[None]:
+    threads = numba.get_num_threads()
+    numba.set_num_threads(1 if cells < SERIAL_CELLS else threads)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(threads)
+
+
 def _checked_system(
-    active: NDArray[np.bool_], links: Sequence[ArrayLike], shift: Array, periodic: tuple[bool, ...], dtype: np.dtype
+    active: NDArray[np.bool_],
+    links: Sequence[ArrayLike],
+    shift: Array,
+    periodic: tuple[bool, ...],
+    dtype: np.dtype,
 ) -> tuple[list[Array], Array]:
-    """Links between active cells only, as full arrays, and the shift; links to inactive cells become shift."""
+    """Links between active cells only, as full arrays, and the shift; links to inactive ones become shift."""
     if shift.shape != active.shape:
         raise KeyfluidError(f"The shift has shape {shift.shape}, the active cells {active.shape}.")
     held = np.where(active, shift, 0).astype(dtype)
@@ -268,7 +293,7 @@ def _checked_system(
             link = link[_at(axis, slice(0, active.shape[axis] - 1))]
             expected[axis] -= 1
         if list(link.shape) != expected:
-            raise KeyfluidError(f"The links along axis {axis} have shape {link.shape}, not {tuple(expected)}.")
+            raise KeyfluidError(f"The links of axis {axis} have shape {link.shape}, not {tuple(expected)}.")
         full[_at(axis, slice(0, expected[axis]))] = link
         if active.shape[axis] == 1:
             full[:] = 0
