@@ -14,3 +14,7 @@ class SceneError(KeyfluidError):
         super().__init__(f"{key}: {message}" if key else message)
         self.key = key
         self.message = message
+
+
+class ConvergenceWarning(UserWarning):
+    """An iterative solve stopped before its tolerance; the text says by how much."""

@@ -1,0 +1,194 @@
+"""Rows of a three-dimensional lattice: sample, differentiate, scatter.
+
+A *row* is a run of m points along the last axis at fixed (i, j). Point k lies at lattice coordinate
+(i + base0 + r[k], j + base1 + r[m + k], k + base2 + r[2 m + k]), in cells: `base` is the offset between the
+place of the points and the lattice that is read (0 or +-1/2), r the displacement.
+
+`lattices[c]` is seven integers: offset of the first value in the flat array, sizes n0, n1, n2, periods of the
+three axes (see lattice.py). Arrays are flat and come with the offset of the row in them (compile.py says why).
+"""
+
+import numpy as np
+
+from .compile import row_function
+from .lattice import bounds, locate, neighbour
+
+
+@row_function
+def value_row(a, lattices, bases, c, i, j, r, rs, m, out, start):
+    """out[start + k] = a interpolated at point k, displaced by r[rs:]."""
+    first, n0, n1, n2 = lattices[c, 0], lattices[c, 1], lattices[c, 2], lattices[c, 3]
+    p0, p1, p2 = lattices[c, 4], lattices[c, 5], lattices[c, 6]
+    b0, b1, b2 = bases[c, 0], bases[c, 1], bases[c, 2]
+    low0, high0 = bounds(i, n0, p0, bases)
+    low1, high1 = bounds(j, n1, p1, bases)
+    low2, high2 = bounds(0, n2, p2, bases)
+    clamped = bases.dtype.type(p2 == 0)
+    for k in range(m):
+        at = clamped * bases.dtype.type(k)
+        x, dx, f, _ = locate(r[rs + k] + b0, i, low0, high0, n0, p0, n1 * n2, False)
+        y, dy, g, _ = locate(r[rs + m + k] + b1, j, low1, high1, n1, p1, n2, False)
+        z, dz, h, _ = locate(r[rs + 2 * m + k] + b2, k, low2 - at, high2 - at, n2, p2, np.int32(1), False)
+        o = first + x + y + z
+        a00 = a[np.uint32(o)]
+        a01 = a[np.uint32(o + dy)]
+        a00 += h * (a[np.uint32(o + dz)] - a00)
+        a01 += h * (a[np.uint32(o + dy + dz)] - a01)
+        o += dx
+        a10 = a[np.uint32(o)]
+        a11 = a[np.uint32(o + dy)]
+        a10 += h * (a[np.uint32(o + dz)] - a10)
+        a11 += h * (a[np.uint32(o + dy + dz)] - a11)
+        a00 += g * (a01 - a00)
+        a10 += g * (a11 - a10)
+        out[start + k] = a00 + f * (a10 - a00)
+
+
+@row_function
+def slope(a, o, dx, dy, dz, f, g, h):
+    """Value and the three derivatives of the trilinear interpolant in one cell."""
+    a000 = a[np.uint32(o)]
+    a001 = a[np.uint32(o + dz)]
+    a010 = a[np.uint32(o + dy)]
+    a011 = a[np.uint32(o + dy + dz)]
+    o += dx
+    a100 = a[np.uint32(o)]
+    a101 = a[np.uint32(o + dz)]
+    a110 = a[np.uint32(o + dy)]
+    a111 = a[np.uint32(o + dy + dz)]
+    z00, z01, z10, z11 = a001 - a000, a011 - a010, a101 - a100, a111 - a110
+    v00, v01, v10, v11 = a000 + h * z00, a010 + h * z01, a100 + h * z10, a110 + h * z11
+    y0, y1 = v01 - v00, v11 - v10
+    v0, v1 = v00 + g * y0, v10 + g * y1
+    z0, z1 = z00 + g * (z01 - z00), z10 + g * (z11 - z10)
+    return v0 + f * (v1 - v0), v1 - v0, y0 + f * (y1 - y0), z0 + f * (z1 - z0)
+
+
+@row_function
+def slope_row(a, lattices, bases, c, i, j, r, rs, m, value, vs, grad, gs, place, ps, part, fs):
+    """Value and gradient (per cell) of a at the points r[rs:], and where they are, for `scatter_row`.
+
+    A second pass, needed only if some point is at a kink, takes the mean with the left-hand derivative.
+
+    value[vs + k]; grad[gs + axis m + k]; place[ps + 0..3 m + k]: offset and three steps; part[fs + axis m + k].
+    """
+    first, n0, n1, n2 = lattices[c, 0], lattices[c, 1], lattices[c, 2], lattices[c, 3]
+    p0, p1, p2 = lattices[c, 4], lattices[c, 5], lattices[c, 6]
+    b0, b1, b2 = bases[c, 0], bases[c, 1], bases[c, 2]
+    low0, high0 = bounds(i, n0, p0, bases)
+    low1, high1 = bounds(j, n1, p1, bases)
+    low2, high2 = bounds(0, n2, p2, bases)
+    real = bases.dtype.type
+    clamped = real(p2 == 0)
+    for side in range(2):
+        kinks = np.int32(0)
+        share = real(1.0) if side == 0 else real(0.5)
+        for k in range(m):
+            at = clamped * real(k)
+            u0, u1, u2 = r[rs + k] + b0, r[rs + m + k] + b1, r[rs + 2 * m + k] + b2
+            x, dx, f, x0 = locate(u0, i, low0, high0, n0, p0, n1 * n2, side == 1)
+            y, dy, g, x1 = locate(u1, j, low1, high1, n1, p1, n2, side == 1)
+            z, dz, h, x2 = locate(u2, k, low2 - at, high2 - at, n2, p2, np.int32(1), side == 1)
+            o = first + x + y + z
+            v, d0, d1, d2 = slope(a, o, dx, dy, dz, f, g, h)
+            value[vs + k] = v if side == 0 else value[vs + k]
+            before = grad[gs + k] if side == 1 else real(0)
+            grad[gs + k] = share * (before + d0 * real(x0 == u0))
+            before = grad[gs + m + k] if side == 1 else real(0)
+            grad[gs + m + k] = share * (before + d1 * real(x1 == u1))
+            before = grad[gs + 2 * m + k] if side == 1 else real(0)
+            grad[gs + 2 * m + k] = share * (before + d2 * real(x2 == u2))
+            place[ps + k] = o
+            place[ps + m + k] = dx
+            place[ps + 2 * m + k] = dy
+            place[ps + 3 * m + k] = dz
+            part[fs + k] = f
+            part[fs + m + k] = g
+            part[fs + 2 * m + k] = h
+            kinks += np.int32((f == 0) | (g == 0) | (h == 0))
+        if kinks == 0:
+            break
+
+
+@row_function
+def scatter_row(target, place, ps, part, fs, m, weight, ws):
+    """Transpose of interpolation: spread weight[ws + k] over the eight neighbours of point k."""
+    for k in range(m):
+        o = place[ps + k]
+        dx = place[ps + m + k]
+        dy = place[ps + 2 * m + k]
+        dz = place[ps + 3 * m + k]
+        f = part[fs + k]
+        g = part[fs + m + k]
+        h = part[fs + 2 * m + k]
+        w = weight[ws + k]
+        w1 = w * f
+        w0 = w - w1
+        w01 = w0 * g
+        w00 = w0 - w01
+        w11 = w1 * g
+        w10 = w1 - w11
+        target[np.uint32(o)] += w00 - w00 * h
+        target[np.uint32(o + dz)] += w00 * h
+        target[np.uint32(o + dy)] += w01 - w01 * h
+        target[np.uint32(o + dy + dz)] += w01 * h
+        o += dx
+        target[np.uint32(o)] += w10 - w10 * h
+        target[np.uint32(o + dz)] += w10 * h
+        target[np.uint32(o + dy)] += w11 - w11 * h
+        target[np.uint32(o + dy + dz)] += w11 * h
+
+
+@row_function
+def row_starts(lattices, bases, c, i, j):
+    """Offsets of the four rows around (i + base0, j + base1), and the shifts along the last axis."""
+    first, n0, n1, n2 = lattices[c, 0], lattices[c, 1], lattices[c, 2], lattices[c, 3]
+    p0, p1 = lattices[c, 4], lattices[c, 5]
+    b0, b1, b2 = bases[c, 0], bases[c, 1], bases[c, 2]
+    i0 = neighbour(np.int32(i) + np.int32(np.floor(b0)), n0, p0)
+    i1 = neighbour(np.int32(i) + np.int32(np.ceil(b0)), n0, p0)
+    j0 = neighbour(np.int32(j) + np.int32(np.floor(b1)), n1, p1)
+    j1 = neighbour(np.int32(j) + np.int32(np.ceil(b1)), n1, p1)
+    o00 = first + (i0 * n1 + j0) * n2
+    o01 = first + (i0 * n1 + j1) * n2
+    o10 = first + (i1 * n1 + j0) * n2
+    o11 = first + (i1 * n1 + j1) * n2
+    return o00, o01, o10, o11, np.int32(np.floor(b2)), np.int32(np.ceil(b2))
+
+
+@row_function
+def average_row(a, lattices, bases, c, i, j, m, out, start):
+    """out[start + k] = a at the undisplaced point: the mean of its two to eight nearest values."""
+    o00, o01, o10, o11, z0, z1 = row_starts(lattices, bases, c, i, j)
+    n2, p2 = lattices[c, 3], lattices[c, 6]
+    eighth = bases.dtype.type(0.125)
+    for k in range(max(0, -z0), min(m, n2 - z1)):
+        left = (a[o00 + z0 + k] + a[o01 + z0 + k]) + (a[o10 + z0 + k] + a[o11 + z0 + k])
+        right = (a[o00 + z1 + k] + a[o01 + z1 + k]) + (a[o10 + z1 + k] + a[o11 + z1 + k])
+        out[start + k] = eighth * (left + right)
+    for side in range(2):
+        k = 0 if side == 0 else m - 1
+        y0 = neighbour(np.int32(k) + z0, n2, p2)
+        y1 = neighbour(np.int32(k) + z1, n2, p2)
+        left = (a[o00 + y0] + a[o01 + y0]) + (a[o10 + y0] + a[o11 + y0])
+        right = (a[o00 + y1] + a[o01 + y1]) + (a[o10 + y1] + a[o11 + y1])
+        out[start + k] = eighth * (left + right)
+
+
+@row_function
+def spread_row(target, lattices, bases, c, i, j, m, weight, ws):
+    """Transpose of `average_row`."""
+    o00, o01, o10, o11, z0, z1 = row_starts(lattices, bases, c, i, j)
+    n2, p2 = lattices[c, 3], lattices[c, 6]
+    eighth = bases.dtype.type(0.125)
+    for row in range(4):
+        o = o00 if row == 0 else o01 if row == 1 else o10 if row == 2 else o11
+        for side in range(2):
+            z = z0 if side == 0 else z1
+            low, high = max(0, -z), min(m, n2 - z)
+            for k in range(low, high):
+                target[o + z + k] += eighth * weight[ws + k]
+            for k in range(low):
+                target[o + neighbour(np.int32(k) + z, n2, p2)] += eighth * weight[ws + k]
+            for k in range(high, m):
+                target[o + neighbour(np.int32(k) + z, n2, p2)] += eighth * weight[ws + k]

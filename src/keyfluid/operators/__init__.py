@@ -1,0 +1,1 @@
+"""One operator per file: forward, tangent and adjoint together."""

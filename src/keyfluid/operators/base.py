@@ -1,0 +1,66 @@
+"""The operator contract: a simulation is a list of operations, and each knows its own adjoint.
+
+[McNamara et al. 2004, sections 3 and 6]  An operator f has, side by side in one file,
+
+    forward(*inputs)                 -> outputs          f(x)
+    tangent(inputs, d_inputs)        -> d_outputs        J(x) d_x
+    adjoint(inputs, outputs_bar)     -> inputs_bar       J(x)^T y_bar      (Euclidean transpose of the tangent)
+
+Inputs and outputs are tuples of fields; `d_` marks a tangent, `_bar` an adjoint. A linear (or affine) operator
+writes `apply` and `transpose` only. Operators are values: what they do is fixed when they are made.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from keyfluid.fields import Field
+
+Fields = tuple[Field, ...]
+
+
+class Operator(ABC):
+    """One operation with its derivative; see the module's text."""
+
+    linear: ClassVar[bool] = False
+    """True if the derivative does not depend on the inputs, which then need not be stored."""
+
+    @abstractmethod
+    def forward(self, *inputs: Field) -> Fields: ...
+
+    @abstractmethod
+    def tangent(self, inputs: Fields, d_inputs: Fields) -> Fields: ...
+
+    @abstractmethod
+    def adjoint(self, inputs: Fields, outputs_bar: Fields) -> Fields: ...
+
+
+class LinearOperator(Operator):
+    """An operator whose derivative is the same everywhere: f(x) = A x, or A x + b."""
+
+    linear: ClassVar[bool] = True
+
+    @abstractmethod
+    def apply(self, *inputs: Field) -> Fields:
+        """A x."""
+
+    @abstractmethod
+    def transpose(self, *outputs_bar: Field) -> Fields:
+        """A^T y_bar."""
+
+    def forward(self, *inputs: Field) -> Fields:
+        return self.apply(*inputs)
+
+    def tangent(self, inputs: Fields, d_inputs: Fields) -> Fields:
+        return self.apply(*d_inputs)
+
+    def adjoint(self, inputs: Fields, outputs_bar: Fields) -> Fields:
+        return self.transpose(*outputs_bar)
+
+
+class SymmetricOperator(LinearOperator):
+    """A linear operator that is its own transpose: projection, diffusion, blur."""
+
+    def transpose(self, *outputs_bar: Field) -> Fields:
+        return self.apply(*outputs_bar)

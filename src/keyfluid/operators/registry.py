@@ -1,0 +1,103 @@
+"""The register of operators. It drives the property tests and `keyfluid check`: an operator that has no line
+here fails the suite.
+
+A line builds an operator and inputs for it on any grid, with or without a solid; inputs are asymmetric and
+nowhere zero, and away from kinks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from keyfluid.fields import Field
+from keyfluid.grid import Grid, Kind
+from keyfluid.operators.advect import Advect
+from keyfluid.operators.base import Fields, Operator
+from keyfluid.operators.blur import gaussian_blur, gaussian_pyramid
+from keyfluid.operators.curl import Curl
+from keyfluid.operators.diffuse import Diffuse
+from keyfluid.operators.force import AddConstant, AddRate, Inflow
+from keyfluid.operators.heat import Heat
+from keyfluid.operators.project import Project
+from keyfluid.operators.solid_mask import SolidMask
+from keyfluid.solids import Solids
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where an operator is tried: grid, bodies, and a source of reproducible smooth fields."""
+
+    grid: Grid
+    solids: Solids | None
+    rng: np.random.Generator
+    dtype: np.dtype
+
+    def field(self, kind: Kind) -> Field:
+        """Smooth, asymmetric, of the order of one, nowhere exactly zero."""
+        field = Field.zeros(self.grid, kind, np.float64)
+        for component in field.components():
+            total = np.full(component.shape, 0.31)
+            for _ in range(4):
+                phase = self.rng.uniform(0, 6.28)
+                for axis, n in enumerate(component.shape):
+                    line = self.rng.uniform(0.5, 2.0) * np.arange(n) * 2.4 / n
+                    phase = phase + line.reshape([-1 if b == axis else 1 for b in range(component.ndim)])
+                total += 0.4 * np.sin(phase)
+            component[...] = total
+        return field.astype(self.dtype)
+
+
+Builder = Callable[[Setting], tuple[Operator, Fields]]
+
+
+def _advect(order: int, feet: str) -> Builder:
+    def build(at: Setting) -> tuple[Operator, Fields]:
+        operator = Advect(at.grid, dt=1.3 * at.grid.spacing, order=order, feet=feet)
+        return operator, (at.field(Kind.CENTRES), at.field(Kind.FACES), at.field(Kind.FACES))
+
+    return build
+
+
+def _inflow(at: Setting) -> tuple[Operator, Fields]:
+    mask = at.field(Kind.CENTRES)
+    mask = mask.like(np.clip(mask.data, 0, 1))
+    return Inflow(mask), (at.field(Kind.CENTRES), at.field(Kind.CENTRES))
+
+
+def _tight(at: Setting) -> float:
+    return 1e-13 if at.dtype == np.float64 else 1e-5
+
+
+REGISTER: dict[str, Builder] = {
+    "advect RK1": _advect(1, "own"),
+    "advect RK2": _advect(2, "own"),
+    "advect RK3": _advect(3, "own"),
+    "advect RK2, shared feet": _advect(2, "shared"),
+    "project": lambda at: (Project(at.grid, at.solids, at.dtype, _tight(at)), (at.field(Kind.FACES),)),
+    "diffuse": lambda at: (
+        Diffuse(at.grid, 0.7 * at.grid.spacing**2, 1.0, at.solids, at.dtype, _tight(at)),
+        (at.field(Kind.FACES),),
+    ),
+    "heat": lambda at: (Heat(at.grid, 1.7, 0.3, up=1), (at.field(Kind.CENTRES), at.field(Kind.FACES))),
+    "add force": lambda at: (AddRate(0.3), (at.field(Kind.FACES), at.field(Kind.FACES))),
+    "add source": lambda at: (AddRate(0.3), (at.field(Kind.CENTRES), at.field(Kind.CENTRES))),
+    "add constant force": lambda at: (
+        AddConstant(at.grid, [0.7, -1.1, 0.4][: at.grid.dim], 0.3),
+        (at.field(Kind.FACES),),
+    ),
+    "inflow": _inflow,
+    "Gaussian blur": lambda at: (gaussian_blur(at.grid, 1.3 * at.grid.spacing), (at.field(Kind.CENTRES),)),
+    "Gaussian pyramid": lambda at: (
+        gaussian_pyramid(at.grid, 0.8 * at.grid.spacing, 3),
+        (at.field(Kind.CENTRES),),
+    ),
+    "curl": lambda at: (Curl(at.grid), (at.field(Kind.EDGES),)),
+    "solid mask": lambda at: (SolidMask(at.solids or no_solids(at)), (at.field(Kind.CENTRES),)),
+}
+
+
+def no_solids(at: Setting) -> Solids:
+    return Solids.from_distance(at.grid, np.ones(at.grid.cells), dtype=at.dtype)

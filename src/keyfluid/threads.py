@@ -1,0 +1,32 @@
+"""One number of threads for kernels and transforms. Results never depend on it."""
+
+from __future__ import annotations
+
+import os
+
+from keyfluid.errors import KeyfluidError
+
+_count: int | None = None
+
+
+def available() -> int:
+    """Cores this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+def set_threads(count: int) -> None:
+    """Use `count` threads from now on, at most as many as the process started with."""
+    global _count
+    import numba
+
+    import keyfluid.kernels.compile  # noqa: F401  (chooses the threading layer first)
+
+    if not 1 <= count <= numba.config.NUMBA_NUM_THREADS:
+        raise KeyfluidError(f"threads: {count} asked for, this machine has 1 to {numba.config.NUMBA_NUM_THREADS}")
+    numba.set_num_threads(count)
+    _count = count
+
+
+def threads() -> int:
+    """How many threads are in use."""
+    return _count if _count is not None else available()
