@@ -8,20 +8,37 @@ index. A link that does not exist has weight 0, so walls need no code of their o
 
 is evaluated in differences, which keeps float32 residuals of smooth fields accurate. All sweeps read
 one array and write another: cells of one colour that touch across the seam of a periodic axis of odd
-length see each other's old value, whatever the thread count. Dot products give one partial sum per
-row; inside a row the order is the compiled one, the same for every row and thread count.
+length see each other's old value, whatever the thread count. Dot products give one partial sum per row.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
-# Reassociation lets the float64 sums of a row run in vector lanes; NaN and infinity keep their meaning.
-FAST = {"reassoc", "nsz", "contract"}
+from keyfluid.kernels.compile import parallel_kernel, row_function, serial_kernel
 
 
-@njit(parallel=True, cache=True, fastmath=FAST)
+@row_function
+def _dot(a, b, i, j, last):
+    """Dot product of two rows in float64, in eight interleaved sums: a fixed order that fills the pipeline."""
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+    whole = 1 + (last - 1) // 8 * 8
+    for k in range(1, whole, 8):
+        s0 += np.float64(a[i, j, k]) * np.float64(b[i, j, k])
+        s1 += np.float64(a[i, j, k + 1]) * np.float64(b[i, j, k + 1])
+        s2 += np.float64(a[i, j, k + 2]) * np.float64(b[i, j, k + 2])
+        s3 += np.float64(a[i, j, k + 3]) * np.float64(b[i, j, k + 3])
+        s4 += np.float64(a[i, j, k + 4]) * np.float64(b[i, j, k + 4])
+        s5 += np.float64(a[i, j, k + 5]) * np.float64(b[i, j, k + 5])
+        s6 += np.float64(a[i, j, k + 6]) * np.float64(b[i, j, k + 6])
+        s7 += np.float64(a[i, j, k + 7]) * np.float64(b[i, j, k + 7])
+    for k in range(whole, last):
+        s0 += np.float64(a[i, j, k]) * np.float64(b[i, j, k])
+    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+
+
+@parallel_kernel
 def advance_direction(p_new, q, z, p, beta, partial, shift, wx, wy, wz):
     """p_new = z + beta p;  q = A p_new;  partial[row] = p_new . q."""
     n0, n1, width = z.shape
@@ -31,7 +48,6 @@ def advance_direction(p_new, q, z, p, beta, partial, shift, wx, wy, wz):
         j = row - i * n1
         up, down = (i + 1) % n0, (i - 1) % n0
         right, left = (j + 1) % n1, (j - 1) % n1
-        total = 0.0
         for k in range(1, last):
             c = z[i, j, k] + beta * p[i, j, k]
             a = shift[i, j, k] * c
@@ -43,13 +59,12 @@ def advance_direction(p_new, q, z, p, beta, partial, shift, wx, wy, wz):
             a += wz[i, j, k - 1] * (c - (z[i, j, k - 1] + beta * p[i, j, k - 1]))
             p_new[i, j, k] = c
             q[i, j, k] = a
-            total += np.float64(c) * np.float64(a)
         p_new[i, j, 0] = p_new[i, j, last - 1]
         p_new[i, j, last] = p_new[i, j, 1]
-        partial[row] = total
+        partial[row] = _dot(p_new, q, i, j, last)
 
 
-@njit(parallel=True, cache=True, fastmath=FAST)
+@parallel_kernel
 def advance_solution(x, r, p, q, alpha, partial):
     """x += alpha p;  r -= alpha q;  partial[row] = r . r."""
     n0, n1, width = x.shape
@@ -57,18 +72,15 @@ def advance_solution(x, r, p, q, alpha, partial):
     for row in prange(n0 * n1):
         i = row // n1
         j = row - i * n1
-        total = 0.0
         for k in range(1, last):
             x[i, j, k] += alpha * p[i, j, k]
-            c = r[i, j, k] - alpha * q[i, j, k]
-            r[i, j, k] = c
-            total += np.float64(c) * np.float64(c)
+            r[i, j, k] -= alpha * q[i, j, k]
         r[i, j, 0] = r[i, j, last - 1]
         r[i, j, last] = r[i, j, 1]
-        partial[row] = total
+        partial[row] = _dot(r, r, i, j, last)
 
 
-@njit(parallel=True, cache=True, fastmath=FAST)
+@parallel_kernel
 def smooth_from_zero(x, b, inverse, red, wx, wy, wz):
     """One red, then one black Gauss-Seidel half sweep from x = 0, in a single pass.
 
@@ -96,7 +108,7 @@ def smooth_from_zero(x, b, inverse, red, wx, wy, wz):
         x[i, j, last] = x[i, j, 1]
 
 
-@njit(parallel=True, cache=True, fastmath=FAST)
+@parallel_kernel
 def relax(out, x, b, scale, chosen, keep, partial, shift, wx, wy, wz):
     """out = keep x + chosen scale (b - A x);  partial[row] = b . out.
 
@@ -111,7 +123,6 @@ def relax(out, x, b, scale, chosen, keep, partial, shift, wx, wy, wz):
         up, down = (i + 1) % n0, (i - 1) % n0
         right, left = (j + 1) % n1, (j - 1) % n1
         here = chosen[(i + j) % 2]
-        total = 0.0
         for k in range(1, last):
             c = x[i, j, k]
             a = b[i, j, k] - shift[i, j, k] * c
@@ -121,15 +132,13 @@ def relax(out, x, b, scale, chosen, keep, partial, shift, wx, wy, wz):
             a -= wy[i, left, k] * (c - x[i, left, k])
             a -= wz[i, j, k] * (c - x[i, j, k + 1])
             a -= wz[i, j, k - 1] * (c - x[i, j, k - 1])
-            c = keep * c + here[k] * scale[i, j, k] * a
-            out[i, j, k] = c
-            total += np.float64(b[i, j, k]) * np.float64(c)
+            out[i, j, k] = keep * c + here[k] * scale[i, j, k] * a
         out[i, j, 0] = out[i, j, last - 1]
         out[i, j, last] = out[i, j, 1]
-        partial[row] = total
+        partial[row] = _dot(b, out, i, j, last)
 
 
-@njit(parallel=True, cache=True, fastmath=FAST)
+@parallel_kernel
 def restrict(coarse, fine, wrap, rows0, weights0, rows1, weights1):
     """coarse = T^T fine, T the cell-centred trilinear interpolation (3/4, 1/4 along each axis).
 
@@ -164,7 +173,7 @@ def restrict(coarse, fine, wrap, rows0, weights0, rows1, weights1):
         coarse[i, j, m + 1] = coarse[i, j, 1]
 
 
-@njit(parallel=True, cache=True, fastmath=FAST)
+@parallel_kernel
 def prolong(fine, coarse, norm, wrap, rows0, weights0, rows1, weights1):
     """fine += norm T coarse, the transpose of `restrict`; rows0[i]: the two coarse planes read by plane i."""
     n0, n1, width = fine.shape
@@ -197,7 +206,7 @@ def prolong(fine, coarse, norm, wrap, rows0, weights0, rows1, weights1):
         fine[i, j, n + 1] = fine[i, j, 1]
 
 
-@njit(cache=True)
+@serial_kernel
 def solve_coarsest(x, b, inverse, sweeps, shift, wx, wy, wz):
     """`sweeps` symmetric Gauss-Seidel sweeps (forward, then backward) from x = 0, on one thread."""
     n0, n1, width = x.shape
@@ -225,7 +234,7 @@ def solve_coarsest(x, b, inverse, sweeps, shift, wx, wy, wz):
                 x[i, j, 0] = x[i, j, k]
 
 
-@njit(cache=True)
+@row_function
 def _root(parent, cell):
     while parent[cell] != cell:
         parent[cell] = parent[parent[cell]]
@@ -233,13 +242,13 @@ def _root(parent, cell):
     return cell
 
 
-@njit(cache=True)
+@row_function
 def _join(parent, a, b):
     a, b = _root(parent, a), _root(parent, b)
     parent[max(a, b)] = min(a, b)
 
 
-@njit(cache=True)
+@serial_kernel
 def find_floating_parts(labels, shift, wx, wy, wz):
     """Number the connected parts without any shift: labels, nonzero on active cells, become 1, 2, ... or 0.
 
@@ -279,7 +288,7 @@ def find_floating_parts(labels, shift, wx, wy, wz):
     return parts
 
 
-@njit(parallel=True, cache=True, fastmath=FAST)
+@parallel_kernel
 def remove_means(x, labels, sizes, sums):
     """Subtract from x its mean over each labelled part; sums: (slabs, parts + 1), work space."""
     n0, n1, width = x.shape
@@ -291,10 +300,7 @@ def remove_means(x, labels, sizes, sums):
             i = row // n1
             j = row - i * n1
             if single:
-                total = 0.0
-                for k in range(1, width - 1):
-                    total += np.float64(x[i, j, k] * labels[i, j, k])
-                sums[slab, 1] += total
+                sums[slab, 1] += _dot(x, labels, i, j, width - 1)
             else:
                 for k in range(1, width - 1):
                     sums[slab, labels[i, j, k]] += x[i, j, k]
