@@ -21,7 +21,7 @@ from keyfluid.kernels.compile import parallel_kernel, row_function, serial_kerne
 
 @row_function
 def _dot(a, b, i, j, last):
-    """Dot product of two rows in float64, in eight interleaved sums: a fixed order that fills the pipeline."""
+    """Dot product of two rows in float64, in eight interleaved sums: a fixed order that pipelines well."""
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
     whole = 1 + (last - 1) // 8 * 8
     for k in range(1, whole, 8):
@@ -110,7 +110,7 @@ def smooth_from_zero(x, b, inverse, red, wx, wy, wz):
 
 @parallel_kernel
 def relax(out, x, b, scale, chosen, keep, partial, shift, wx, wy, wz):
-    """out = keep x + chosen scale (b - A x);  partial[row] = b . out.
+    """out = keep x + chosen scale (b - A x);  partial[row] = b . out, unless `partial` is empty.
 
     With keep = 1, scale = 1/diagonal and `chosen` one colour: a Gauss-Seidel half sweep. With keep = 0
     and everything chosen: a scaled residual.
@@ -135,7 +135,8 @@ def relax(out, x, b, scale, chosen, keep, partial, shift, wx, wy, wz):
             out[i, j, k] = keep * c + here[k] * scale[i, j, k] * a
         out[i, j, 0] = out[i, j, last - 1]
         out[i, j, last] = out[i, j, 1]
-        partial[row] = _dot(b, out, i, j, last)
+        if partial.size > 0:
+            partial[row] = _dot(b, out, i, j, last)
 
 
 @parallel_kernel
