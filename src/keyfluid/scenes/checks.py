@@ -1,0 +1,322 @@
+"""What types can't say: keys that exclude each other, frames in order, files that exist, numbers per axis."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from keyfluid.errors import SceneError
+from keyfluid.scenes.bodies import KIND_KEYS, SHAPE_KEYS, SolidBody
+from keyfluid.scenes.faults import nearest
+from keyfluid.scenes.model import Body, Initial, KeyframeEntry, Obstacle, Scene, Source
+
+MESH_SUFFIXES = (".obj", ".ply", ".stl", ".gltf", ".glb")
+_SEQUENCE = re.compile(r"#|%0?\d*d|\*")
+_ONLY_3D = ("cylinder", "cone")
+_RESERVED = ("vel", "velocity", "force", "target", "temperature", "Cd", "surface")
+
+
+def check(scene: Scene) -> list[SceneError]:
+    """Every fault that shows without reading a file's content."""
+    parts = (_domain, _fields, _bodies, _starts, _sources, _obstacles, _keyframes, _camera)
+    return [fault for part in parts for fault in part(scene)]
+
+
+def start_path(scene: Scene, index: int) -> str:
+    """A single start is usually written as one table, without an index."""
+    return "smoke.initial" if len(scene.smoke.initial) == 1 else f"smoke.initial[{index}]"
+
+
+def all_bodies(scene: Scene) -> Iterator[tuple[str, SolidBody]]:
+    """Every body of the scene with its key path."""
+    for i, start in enumerate(scene.smoke.initial):
+        yield start_path(scene, i), start
+    for name, entries in (
+        ("source", scene.source),
+        ("obstacle", scene.obstacle),
+        ("keyframe", scene.keyframe),
+    ):
+        for i, entry in enumerate(entries):
+            yield f"{name}[{i}]", entry
+            if isinstance(entry, KeyframeEntry) and entry.mask is not None:
+                yield f"{name}[{i}].mask", entry.mask
+
+
+def kinds_of(body: SolidBody) -> list[str]:
+    """Which of shape, text, image, mesh, vdb, npy are given."""
+    return [kind for kind in KIND_KEYS if getattr(body, kind, None) is not None]
+
+
+def is_sequence(mesh: str) -> bool:
+    """A folder or a pattern such as walk.####.obj, rather than one file."""
+    return _SEQUENCE.search(Path(mesh).name) is not None or Path(mesh).suffix.lower() not in MESH_SUFFIXES
+
+
+def is_animated(body: SolidBody) -> bool:
+    return body.mesh is not None and (bool(body.animated) or is_sequence(body.mesh))
+
+
+def _domain(scene: Scene) -> Iterator[SceneError]:
+    size, dimension = scene.domain.size, scene.dimension
+    if isinstance(scene.domain.boundary, list) and len(scene.domain.boundary) != dimension:
+        yield SceneError(
+            "domain.boundary",
+            f"has {len(scene.domain.boundary)} words for {dimension} axes; give one, or one per axis",
+        )
+    if scene.domain.up == "z" and dimension == 2:
+        yield SceneError("domain.up", '"z" needs a 3D domain; use "y", or give domain.size three numbers')
+    cells = scene.domain.resolution * min(size) / max(size)
+    if cells < 2:
+        need = -(-2 * max(size) // min(size))
+        yield SceneError(
+            "domain.size",
+            f"its shortest side has {cells:.2g} cells; make it longer, or domain.resolution {need:.0f}",
+        )
+
+
+def _fields(scene: Scene) -> Iterator[SceneError]:
+    names = [field.name for field in scene.smoke.field]
+    if not names:
+        yield SceneError("smoke.field", "is empty; name a field or leave the key out")
+        return
+    for i, field in enumerate(scene.smoke.field):
+        path = f"smoke.field[{i}]"
+        if field.name in names[:i]:
+            yield SceneError(f"{path}.name", f"{field.name!r} is the name of another field; choose a new one")
+        if field.name in _RESERVED:
+            yield SceneError(
+                f"{path}.name", f"{field.name!r} names another grid in VDB files; choose a new one"
+            )
+        yield from _colour(f"{path}.colour", field.colour)
+    for path, entry in all_bodies(scene):
+        if isinstance(entry, Initial | Source | KeyframeEntry) and entry.field not in (None, *names):
+            guess = nearest(str(entry.field), names)
+            hint = (
+                f"did you mean {guess!r}?"
+                if guess
+                else f"known: {', '.join(names)}; add it as [[smoke.field]]"
+            )
+            yield SceneError(f"{path}.field", f"{entry.field!r} is not a field of the smoke; {hint}")
+    yield from _colour("light.colour", scene.light.colour)
+    yield from _colour("light.sky_colour", scene.light.sky_colour)
+
+
+def _colour(path: str, colour: str | list[float]) -> Iterator[SceneError]:
+    if isinstance(colour, str) and not colour.startswith("#"):
+        from PIL import ImageColor
+
+        if colour.lower() not in ImageColor.colormap:
+            guess = nearest(colour, list(ImageColor.colormap))
+            hint = f"did you mean {guess!r}?" if guess else "use a CSS name or '#rrggbb'"
+            yield SceneError(path, f"{colour!r} is not a colour; {hint}")
+
+
+def _bodies(scene: Scene) -> Iterator[SceneError]:
+    for path, body in all_bodies(scene):
+        yield from _placement(path, body, scene.dimension)
+        kinds = kinds_of(body)
+        options = [kind for kind in KIND_KEYS if kind in type(body).model_fields]
+        if not kinds:
+            yield SceneError(path, f"says nothing to make it of; give one of {', '.join(options)}")
+        elif len(kinds) > 1:
+            yield SceneError(f"{path}.{kinds[1]}", f"stands beside {kinds[0]}; keep only one of them")
+        else:
+            yield from _kind(path, body, kinds[0], scene.dimension)
+
+
+def _kind(path: str, body: SolidBody, kind: str, dimension: int) -> Iterator[SceneError]:
+    own = SHAPE_KEYS[str(body.shape)] if kind == "shape" else KIND_KEYS[kind]
+    special = dict.fromkeys(key for keys in KIND_KEYS.values() for key in keys)
+    what = (
+        f"a {body.shape}"
+        if kind == "shape"
+        else {"text": "text", "image": "an image"}.get(kind, f"a {kind} file")
+    )
+    for key in special:
+        if key in type(body).model_fields and getattr(body, key) is not None and key not in own:
+            takes = f"its own keys are {', '.join(own)}" if own else "it has no keys of its own"
+            yield SceneError(f"{path}.{key}", f"{what} has no {key}; remove it ({takes})")
+    if kind == "shape":
+        if body.shape in _ONLY_3D and dimension == 2:
+            yield SceneError(
+                f"{path}.shape", f"a {body.shape} needs a 3D domain; in 2D use disk, box or another"
+            )
+        if isinstance(body.size, list) and (body.shape != "box" or len(body.size) != dimension):
+            count = f"one number, or {dimension} of them" if body.shape == "box" else "one number"
+            yield SceneError(f"{path}.size", f"has {len(body.size)} numbers; {what} takes {count}")
+        return
+    if kind == "mesh":
+        if dimension == 2:
+            yield SceneError(f"{path}.mesh", "a mesh needs a 3D domain; in 2D use a shape, text or an image")
+        yield from _mesh(path, body)
+    elif kind != "text":
+        yield from _file(f"{path}.{kind}", getattr(body, kind))
+    if isinstance(body, Body) and body.font is not None:
+        yield from _file(f"{path}.font", body.font)
+
+
+def _mesh(path: str, body: SolidBody) -> Iterator[SceneError]:
+    mesh = str(body.mesh)
+    if body.animated and Path(mesh).suffix.lower() not in (".gltf", ".glb"):
+        yield SceneError(f"{path}.animated", "only .gltf and .glb files hold an animation; remove it")
+    if body.mesh_fps is not None and not is_sequence(mesh):
+        yield SceneError(f"{path}.mesh_fps", "only goes with a sequence such as walk.####.obj; remove it")
+    if is_animated(body) and isinstance(body, Source | Obstacle):
+        yield SceneError(
+            f"{path}.mesh", "an animated mesh can only be a keyframe, mask or start; give one file"
+        )
+    if not is_sequence(mesh):
+        yield from _file(f"{path}.mesh", mesh)
+    elif not _exists(Path(mesh)) and not _exists(Path(mesh).parent):
+        yield SceneError(f"{path}.mesh", f"the folder {Path(mesh).parent} does not exist; check the path")
+
+
+def _file(path: str, name: str) -> Iterator[SceneError]:
+    try:
+        if Path(name).is_file():
+            return
+        reason = "is not a file" if Path(name).exists() else "does not exist"
+    except (OSError, ValueError) as error:
+        too_long = getattr(error, "errno", None) == errno.ENAMETOOLONG
+        reason = "is too long for a path" if too_long else "can't be a path"
+    yield SceneError(path, f"{name[:200]!r} {reason}; check the path (it is relative to the scene's folder)")
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _placement(path: str, body: SolidBody, dimension: int) -> Iterator[SceneError]:
+    yield from _axes(f"{path}.center", body.center, dimension)
+    yield from _axes(f"{path}.velocity", getattr(body, "velocity", None), dimension)
+    yield from _turn(f"{path}.rotation", body.rotation, dimension)
+
+
+def _axes(path: str, vector: list[float] | None, dimension: int) -> Iterator[SceneError]:
+    if vector is not None and len(vector) != dimension:
+        yield SceneError(path, f"has {len(vector)} numbers; the domain is {dimension}D, give {dimension}")
+
+
+def _turn(path: str, angles: float | list[float] | None, dimension: int) -> Iterator[SceneError]:
+    if isinstance(angles, list) and dimension == 2:
+        yield SceneError(path, "has three numbers; in 2D give one")
+
+
+def _starts(scene: Scene) -> Iterator[SceneError]:
+    if not scene.smoke.initial and not scene.source:
+        yield SceneError("smoke.initial", "there is no smoke; give a start here, or a [[source]]")
+    sized: set[str] = set()
+    for i, start in enumerate(scene.smoke.initial):
+        field = scene.field_of(start) if scene.smoke.field else ""
+        if start.mass != "first-key":
+            continue
+        path = f"{start_path(scene, i)}.mass"
+        if field in sized:
+            yield SceneError(path, f'another start of {field!r} has mass = "first-key"; only one can')
+        sized.add(field)
+        if not any(scene.field_of(key) == field for key in scene.keyframe):
+            yield SceneError(
+                path, f'"first-key" needs a keyframe of {field!r}; add one, or give a number or nothing'
+            )
+
+
+def _sources(scene: Scene) -> Iterator[SceneError]:
+    for i, source in enumerate(scene.source):
+        path = f"source[{i}]"
+        if source.rate is not None and source.density is not None:
+            yield SceneError(f"{path}.rate", "stands beside density; keep only one of them")
+        stop = source.stop if source.stop is not None else scene.time.frames
+        if not 0 <= source.start < scene.time.frames:
+            yield SceneError(
+                f"{path}.start", f"frame {source.start} is not in 0 to {scene.time.frames - 1}; mend it"
+            )
+        elif stop <= source.start:
+            yield SceneError(
+                f"{path}.stop", f"frame {stop} is not after start, frame {source.start}; mend it"
+            )
+        if stop > scene.time.frames:
+            yield SceneError(
+                f"{path}.stop", f"frame {stop} is after the last, {scene.time.frames}; leave it out"
+            )
+
+
+def _obstacles(scene: Scene) -> Iterator[SceneError]:
+    for i, obstacle in enumerate(scene.obstacle):
+        path = f"obstacle[{i}]"
+        if isinstance(obstacle.spin, list) and scene.dimension == 2:
+            yield SceneError(f"{path}.spin", "has three numbers; in 2D give one")
+        if obstacle.path is None:
+            continue
+        for key in ("velocity", "center"):
+            if getattr(obstacle, key) is not None:
+                yield SceneError(
+                    f"{path}.{key}", "stands beside path, which says where it is; keep only one of them"
+                )
+        if not obstacle.path:
+            yield SceneError(f"{path}.path", "is empty; give at least one place")
+        for k, point in enumerate(obstacle.path):
+            yield from _axes(f"{path}.path[{k}].center", point.center, scene.dimension)
+            yield from _turn(f"{path}.path[{k}].rotation", point.rotation, scene.dimension)
+            if k and point.frame <= obstacle.path[k - 1].frame:
+                yield SceneError(
+                    f"{path}.path[{k}].frame", "is not after the one before; put them in order of time"
+                )
+
+
+def _keyframes(scene: Scene) -> Iterator[SceneError]:
+    taken: dict[tuple[str, int], str] = {}
+    last = scene.time.frames
+    for i, key in enumerate(scene.keyframe):
+        path = f"keyframe[{i}]"
+        until = key.until if key.until is not None else key.frame
+        if key.frame < 1:
+            yield SceneError(
+                f"{path}.frame",
+                f"frame {key.frame} is not after the start; describe that in smoke.initial, "
+                f"or use 1 to {last}",
+            )
+        elif key.frame > last:
+            yield SceneError(
+                f"{path}.frame", f"frame {key.frame} is after the last; use 1 to {last}, or raise time.frames"
+            )
+        elif not key.frame <= until <= last:
+            yield SceneError(f"{path}.until", f"frame {until} is not in {key.frame} to {last}; mend it")
+        elif scene.smoke.field:
+            field = scene.field_of(key)
+            for frame in range(key.frame, until + 1):
+                other = taken.setdefault((field, frame), path)
+                if other != path:
+                    yield SceneError(
+                        f"{path}.frame", f"{other} has a keyframe of {field!r} at frame {frame} too; move one"
+                    )
+                    break
+    yield from _holds(scene, taken)
+
+
+def _holds(scene: Scene, taken: dict[tuple[str, int], str]) -> Iterator[SceneError]:
+    for i, key in enumerate(scene.keyframe):
+        if not scene.smoke.field or not key.hold:
+            continue
+        end = key.until if key.until is not None else key.frame
+        later = [f for field, f in taken if field == scene.field_of(key) and f > end]
+        if later and end + key.hold > min(later):
+            yield SceneError(
+                f"keyframe[{i}].hold",
+                f"{key.hold} frames reach past the next keyframe, frame {min(later)}; "
+                f"use at most {min(later) - end}",
+            )
+
+
+def _camera(scene: Scene) -> Iterator[SceneError]:
+    camera = scene.camera
+    if camera.position is not None:
+        middle = [side / 2 for side in scene.domain.size]
+        if camera.position == (camera.look_at if camera.look_at is not None else middle):
+            yield SceneError("camera.position", "is the point it looks at; move it, or camera.look_at")
+    if scene.light.direction is not None and not any(scene.light.direction):
+        yield SceneError("light.direction", "is zero; give three numbers that point to the light")

@@ -1,0 +1,260 @@
+"""Targets on the grid, after the mass rule.
+
+Incompressible smoke can be carried, not diluted, so a target should be a rearrangement of the smoke present:
+
+    resize   scaled about its centre until peak x (its volume) = smoke present at its frame
+    match    its density is scaled to that mass
+    keep     nothing is changed
+    smoke.initial.mass = "first-key"   the start is resized to the first keyframe of its field, less what
+             sources add until then; that keyframe keeps its size
+
+The bound |sort(rho0) - sort(rho*)| / |rho*| is what no force gets below; emitted smoke counts as full cells.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from keyfluid.errors import KeyfluidError, SceneError
+from keyfluid.grid import Grid
+from keyfluid.scenes.checks import start_path
+from keyfluid.scenes.model import KeyframeEntry, Scene
+from keyfluid.scenes.obstacles import Obstacles
+from keyfluid.scenes.present import Emission, values_present
+from keyfluid.scenes.sources import LEAST_STROKE, PlacedBody, place
+from keyfluid.shapes import mass_of, rearrangement_bound
+
+HIGH_BOUND = 0.15
+_CUT = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Keyframe:
+    """A target of one field. bound: least relative error of any flow, None where only a region counts."""
+
+    frame: int
+    field: str
+    target: np.ndarray
+    weight: float
+    mask: np.ndarray | None
+    hold: int
+    mass: float
+    bound: float | None
+    path: str
+    """Where the scene says it, such as ``keyframe[0]``."""
+
+
+class FieldPlan:
+    """One kind of smoke: its start, its peak density, and how much there is at a frame."""
+
+    def __init__(
+        self,
+        name: str,
+        scene: Scene,
+        grid: Grid,
+        starts: list[tuple[int, PlacedBody]],
+        sources: list[Emission],
+        solid: np.ndarray,
+    ) -> None:
+        self.name, self.scene, self.grid, self._solid = name, scene, grid, solid
+        self._starts = [(i, body) for i, body in starts if scene.field_of(scene.smoke.initial[i]) == name]
+        self.sources = [source for source in sources if source.field == name]
+        self.peak = max(
+            [scene.smoke.initial[i].density * body.peak for i, body in self._starts]
+            + [source.density for source in self.sources if source.density is not None],
+            default=1.0,
+        )
+        self.start = np.zeros(grid.cells)
+        self.winds: list[tuple[np.ndarray, tuple[float, ...]]] = []
+        self.first_key: int | None = None
+        self.warnings: list[str] = []
+
+    def emitted(self, frame: int) -> float:
+        return sum(s.emitted(frame, self.scene.time.fps, self.grid.spacing) for s in self.sources)
+
+    def present(self, frame: int) -> float:
+        """Mass of the smoke at a frame, emissions included."""
+        return mass_of(self.start, self.grid.spacing) + self.emitted(frame)
+
+    def size_starts(self, keys: list[tuple[int, PlacedBody]]) -> None:
+        """Draw the starts, those with mass = "first-key" last."""
+        entries = self.scene.smoke.initial
+        for i, body in sorted(self._starts, key=lambda start: entries[start[0]].mass == "first-key"):
+            entry, path = entries[i], start_path(self.scene, i)
+            try:
+                if entry.mass == "first-key":
+                    body = body.resized(self.grid, self._first_key_mass(keys) / entry.density)
+                elif entry.mass is not None:
+                    body = body.resized(self.grid, entry.mass / entry.density)
+            except SceneError:
+                raise
+            except KeyfluidError as error:
+                raise SceneError(f"{path}.mass", str(error)) from None
+            coverage = body.coverage(self.grid)
+            if not coverage.any():
+                raise SceneError(
+                    f"{path}.{body.kind}", "has no smoke inside the domain; check center and size"
+                )
+            if entry.velocity is not None:
+                self.winds.append((coverage, tuple(entry.velocity)))
+            lost = float(coverage[self._solid].sum() / coverage.sum())
+            if lost > 1 - 1e-9:
+                raise SceneError(f"{path}.{body.kind}", "lies inside an obstacle; move one of them")
+            if lost > _CUT:
+                self.warnings.append(
+                    f"{path}: {100 * lost:.0f} % of it lies inside an obstacle and is removed"
+                )
+            self.start += entry.density * np.where(self._solid, 0.0, coverage)
+
+    def _first_key_mass(self, keys: list[tuple[int, PlacedBody]]) -> float:
+        """What the start must have so that the first keyframe can keep its size."""
+        scene = self.scene
+        own = [
+            (scene.keyframe[i].frame, i, body)
+            for i, body in keys
+            if scene.field_of(scene.keyframe[i]) == self.name
+        ]
+        frame, i, body = min(own, key=lambda key: key[0])
+        self.first_key = i
+        wanted = self.peak / body.peak * body.mass(self.grid, frame / scene.time.fps)
+        if wanted <= 0:
+            raise SceneError(
+                f"keyframe[{i}].{body.kind}", "has no mass inside the domain; check center and size"
+            )
+        rest = wanted - self.present(frame)
+        if rest <= 0:
+            raise KeyfluidError(
+                f"keyframe[{i}] has a mass of {wanted:.4g}, and sources and other starts give "
+                f"{wanted - rest:.4g} "
+                "by then; enlarge the keyframe or give a number"
+            )
+        return rest
+
+
+class TargetMaker:
+    """Draws targets one entry at a time."""
+
+    def __init__(self, scene: Scene, grid: Grid, dtype: np.dtype) -> None:
+        self.scene, self.grid, self.dtype = scene, grid, dtype
+        self.keyframes: list[Keyframe] = []
+        self.warnings: list[str] = []
+
+    def sorted(self) -> list[Keyframe]:
+        return sorted(self.keyframes, key=lambda key: key.frame)
+
+    def add(self, index: int, body: PlacedBody, plan: FieldPlan, solids: Obstacles) -> None:
+        """The target of an entry, or with `until` one for each of its frames, all of one size."""
+        entry, path = self.scene.keyframe[index], f"keyframe[{index}]"
+        rule = entry.mass or ("match" if body.kind in ("vdb", "npy") else "resize")
+        if plan.first_key == index:
+            rule = "first-key"
+        if plan.present(entry.frame) <= 0:
+            raise SceneError(
+                f"{path}.frame",
+                f"there is no smoke of {plan.name!r} by frame {entry.frame}; add a start or start a source",
+            )
+        if rule == "resize":
+            try:
+                per_peak = plan.present(entry.frame) * body.peak / plan.peak
+                body = body.resized(self.grid, per_peak, entry.frame / self.scene.time.fps)
+            except KeyfluidError as error:
+                raise SceneError(f"{path}.mass", " ".join(str(error).split())) from None
+        self._warn_of_strokes(path, body)
+        if any(not source.exact for source in plan.sources):
+            self.warnings.append(
+                f"{path}: how much a source with held density gives is estimated; `rate` makes it exact"
+            )
+        for frame in range(entry.frame, (entry.until or entry.frame) + 1):
+            self._add_frame(entry, path, body, plan, solids, rule, frame)
+
+    def _add_frame(
+        self,
+        entry: KeyframeEntry,
+        path: str,
+        body: PlacedBody,
+        plan: FieldPlan,
+        solids: Obstacles,
+        rule: str,
+        frame: int,
+    ) -> None:
+        time = frame / self.scene.time.fps
+        drawn = body.coverage(self.grid, time)
+        mass = mass_of(drawn, self.grid.spacing)
+        if mass <= 0:
+            raise SceneError(
+                f"{path}.{body.kind}", "has no mass inside the domain; check center, scale and content"
+            )
+        if rule == "match":
+            drawn = drawn * (plan.present(frame) / mass)
+        elif rule != "keep" or body.kind not in ("vdb", "npy"):
+            drawn = drawn * (plan.peak / body.peak)
+        mask = self._mask(entry, path, time)
+        bound = None
+        if mask is None:
+            values = values_present(plan.start, plan.emitted(frame), plan.peak, self.grid.spacing)
+            bound = rearrangement_bound(values, drawn)
+        if frame == entry.frame:
+            self._warn(path, body, drawn, bound, rule, solids, time)
+        self.keyframes.append(
+            Keyframe(
+                frame,
+                plan.name,
+                drawn.astype(self.dtype),
+                entry.weight,
+                mask,
+                entry.hold if frame == (entry.until or entry.frame) else 0,
+                mass_of(drawn, self.grid.spacing),
+                bound,
+                path,
+            )
+        )
+
+    def _mask(self, entry: KeyframeEntry, path: str, time: float) -> np.ndarray | None:
+        if entry.mask is None:
+            return None
+        try:
+            placed = place(entry.mask, self.scene)
+            region = np.clip(placed.coverage(self.grid, time), 0.0, 1.0)
+        except KeyfluidError as error:
+            raise SceneError(f"{path}.mask", " ".join(str(error).split())) from None
+        region = 1.0 - region if entry.mask.outside else region
+        if not region.any():
+            raise SceneError(f"{path}.mask", "holds no cell of the domain; check center and size")
+        return region.astype(self.dtype)
+
+    def _warn_of_strokes(self, path: str, body: PlacedBody) -> None:
+        width = body.stroke_cells(self.grid)
+        if width is not None and width < LEAST_STROKE:
+            need = math.ceil(self.scene.domain.resolution * LEAST_STROKE / max(width, 0.05))
+            self.warnings.append(
+                f"{path}.text: strokes are {width:.1f} cells wide, thinner than {LEAST_STROKE:.0f}; "
+                f"domain.resolution = {need} or larger letters would do"
+            )
+
+    def _warn(
+        self,
+        path: str,
+        body: PlacedBody,
+        drawn: np.ndarray,
+        bound: float | None,
+        rule: str,
+        solids: Obstacles,
+        time: float,
+    ) -> None:
+        if body.leaves_domain(self.grid, time)[1]:
+            self.warnings.append(f"{path}: part of it lies outside the domain and is cut off")
+        if bound is not None and bound > HIGH_BOUND:
+            advice = {"keep": "mass = 'resize' helps", "match": "mass = 'resize' helps"}.get(
+                rule, "a finer resolution or larger shapes help"
+            )
+            self.warnings.append(f"{path}: no flow gets its relative error below {bound:.2f}; {advice}")
+        now = solids(time)
+        if now is not None:
+            covered = float(drawn[now.solid].sum() / drawn.sum())
+            if covered > _CUT:
+                self.warnings.append(
+                    f"{path}: {100 * covered:.0f} % of it lies inside an obstacle at its frame"
+                )

@@ -1,0 +1,328 @@
+"""The scene file as data, in metres and seconds; every key's description gives meaning, unit and default."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator
+
+from keyfluid.scenes.bodies import Body, SolidBody, Table
+from keyfluid.scenes.control import AnyControl, NoControl
+from keyfluid.scenes.wants import (
+    Angles,
+    ColourValue,
+    FieldName,
+    Flag,
+    Name,
+    NotNegative,
+    Number,
+    Positive,
+    Vector,
+    Vector3,
+    Wants,
+    is_number,
+    is_numbers,
+    is_whole,
+    number,
+    whole,
+)
+
+SIDES = ("walls", "periodic", "open")
+DEFAULT_FIELD = "density"
+MOST_FRAMES = 100_000
+MOST_RESOLUTION = 16384
+
+Frame = Annotated[int, whole()]
+Boundaries = Annotated[
+    str | list[str],
+    Wants(
+        '"walls", "periodic" or "open", or a list of these, one per axis',
+        lambda v: (
+            v in SIDES
+            if isinstance(v, str)
+            else isinstance(v, list)
+            and len(v) in (2, 3)
+            and all(isinstance(w, str) and w in SIDES for w in v)
+        ),
+    ),
+]
+
+
+class Domain(Table):
+    """The box the smoke lives in."""
+
+    size: Annotated[
+        list[float],
+        Wants(
+            "a list of 2 or 3 lengths from 1e-6 to 1e6",
+            lambda v: is_numbers(v, 2, 3) and all(1e-6 <= side <= 1e6 for side in v),
+        ),
+    ] = Field(default=[1.0, 1.0], description="side lengths, metres; two numbers make the scene 2D, three 3D")
+    resolution: Annotated[int, whole(4, MOST_RESOLUTION)] = Field(
+        default=128,
+        description="cells along the longest side; changes nothing else, so a coarse preview predicts "
+        "the final",
+    )
+    boundary: Boundaries = Field(default="walls", description="what the sides are")
+    up: Literal["y", "z"] = Field(default="y", description="the axis that smoke rises along; z only in 3D")
+
+
+class Time(Table):
+    """How long the scene is."""
+
+    fps: Annotated[float, number(at_least=0.01, at_most=10000)] = Field(
+        default=24.0, description="frames per second"
+    )
+    frames: Annotated[int, whole(1, MOST_FRAMES)] = Field(
+        default=40,
+        description="number of the last frame; frame 0 is the start, frame f is at f / fps seconds",
+    )
+    steps_per_frame: Annotated[
+        int | Literal["auto"],
+        Wants(
+            'a whole number from 1 to 10000 or "auto"',
+            lambda v: v == "auto" if isinstance(v, str) else is_whole(v) and 1 <= v <= 10000,
+        ),
+    ] = Field(default=1, description='simulation steps per frame; "auto": as many as simulation.cfl asks for')
+
+
+class Simulation(Table):
+    """How the engine computes; the defaults suit nearly all scenes."""
+
+    precision: Literal["float32", "float64"] = Field(default="float32", description="of all fields")
+    order: Annotated[Literal[1, 2, 3], Wants("1, 2 or 3", lambda v: is_whole(v) and v in (1, 2, 3))] = Field(
+        default=2, description="order of the backtrace of the advection (Runge-Kutta)"
+    )
+    feet: Literal["own", "shared"] = Field(
+        default="own",
+        description='"shared" traces once per cell and averages to faces: twice as fast, a little softer',
+    )
+    interpolation: Literal["linear", "cubic"] = Field(
+        default="linear", description='of the advection; "cubic" (monotone) keeps more detail'
+    )
+    cfl: Annotated[float, number(above=0, at_most=20)] = Field(
+        default=1.0, description='cells that smoke may cross in one step with steps_per_frame = "auto"'
+    )
+
+
+class SmokeField(Table):
+    """One kind of smoke; several share the air."""
+
+    name: FieldName = Field(..., description="what `field =` refers to, and the grid's name in VDB files")
+    colour: ColourValue = Field(
+        default="#f4f4f2", description="in pictures: a name, '#rrggbb' or three numbers from 0 to 1"
+    )
+
+
+class Initial(Body):
+    """Smoke that is there at frame 0."""
+
+    field: FieldName | None = Field(
+        default=None, description="the kind of smoke; default: the first of smoke.field"
+    )
+    density: Positive = Field(default=1.0, description="of the smoke; its peak, where the body has shades")
+    velocity: Vector | None = Field(
+        default=None, description="of the air inside it at the start, m/s; default: at rest"
+    )
+    mass: (
+        Annotated[
+            float | Literal["first-key"],
+            Wants(
+                'a number above 0 or "first-key"',
+                lambda v: v == "first-key" if isinstance(v, str) else is_number(v) and v > 0,
+            ),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="density times volume (m^2 in 2D, m^3 in 3D): the body is resized to it; "
+        '"first-key": to the mass '
+        "of the first keyframe of its field, which then keeps its size; default: its own size",
+    )
+
+
+class Smoke(Table):
+    """The smoke and how the air under it behaves."""
+
+    initial: list[Initial] = Field(
+        default=[], description="what is there at the start: a table, or several ([[smoke.initial]])"
+    )
+    field: list[SmokeField] = Field(
+        default=[SmokeField(name=DEFAULT_FIELD)], description='kinds of smoke; default: one, named "density"'
+    )
+    buoyancy: Number = Field(
+        default=0.0, description="upward acceleration of air filled with smoke of density 1, m/s^2"
+    )
+    viscosity: NotNegative = Field(default=0.0, description="kinematic viscosity of the air, m^2/s")
+    vorticity: NotNegative = Field(
+        default=0.0,
+        description="vorticity confinement: acceleration per m/s of swirl across a cell, 1/s (Fedkiw 2001)",
+    )
+
+    @field_validator("initial", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return [value] if isinstance(value, dict) else value
+
+
+class Source(Body):
+    """An inflow: smoke, and air if it has a velocity, that comes in while it acts."""
+
+    field: FieldName | None = Field(
+        default=None, description="the kind of smoke; default: the first of smoke.field"
+    )
+    density: Positive | None = Field(
+        default=None, description="the region is held at this density; default 1 unless `rate` is given"
+    )
+    rate: Positive | None = Field(
+        default=None, description="density added per second inside the region, instead of `density`"
+    )
+    velocity: Vector | None = Field(
+        default=None, description="the air in the region is held at it, m/s; default: left alone"
+    )
+    start: Frame = Field(default=0, description="frame at which it begins")
+    stop: Frame | None = Field(default=None, description="frame at which it ends; default: the last")
+
+
+class PathPoint(Table):
+    """A place on an obstacle's path."""
+
+    frame: Annotated[float, number(at_least=0)] = Field(
+        ..., description="when, in frames; may lie between two"
+    )
+    center: Vector = Field(..., description="where the obstacle's middle is, metres")
+    rotation: Angles | None = Field(default=None, description="how it is turned, degrees; default: as before")
+
+
+class Obstacle(SolidBody):
+    """A solid: a shape or a mesh, still or moving."""
+
+    velocity: Vector | None = Field(
+        default=None, description="it moves from its center at this velocity, m/s"
+    )
+    path: list[PathPoint] | None = Field(
+        default=None,
+        description="places it passes, straight and evenly between them; before the first and after the "
+        "last it "
+        "rests; instead of center and velocity",
+    )
+    spin: Annotated[
+        float | list[float],
+        Wants("a number, or in 3D a list of three", lambda v: is_number(v) or is_numbers(v, 3)),
+    ] = Field(
+        default=0.0,
+        description="turning about its center, degrees per second; in 3D a vector along the axis, or one "
+        "number about z",
+    )
+
+
+class Mask(Body):
+    """The region a keyframe asks about."""
+
+    outside: Flag = Field(default=False, description="the region is all but this body")
+
+
+class KeyframeEntry(Body):
+    """A shape the smoke is to have at a frame."""
+
+    frame: Frame = Field(..., description="when: 1 to time.frames")
+    until: Frame | None = Field(
+        default=None,
+        description="one keyframe for each frame from `frame` to this one (for animated meshes); "
+        "default: only one",
+    )
+    field: FieldName | None = Field(
+        default=None, description="the kind of smoke; default: the first of smoke.field"
+    )
+    mass: Literal["resize", "match", "keep"] | None = Field(
+        default=None,
+        description='"resize": scaled about its center until its mass, at the smoke\'s peak density, is '
+        "that of the "
+        'smoke present; "match": its density is scaled instead; "keep": left alone. Default '
+        '"resize"; "match" for '
+        "vdb and npy",
+    )
+    weight: NotNegative = Field(default=1.0, description="how much it counts beside the others")
+    mask: Mask | None = Field(default=None, description="only this region counts; default: everywhere")
+    hold: Annotated[int, whole(0)] = Field(
+        default=0, description="frames that it keeps acting before the next key or release"
+    )
+
+
+class Camera(Table):
+    """Where pictures of 3D scenes are taken from."""
+
+    position: Vector3 | None = Field(
+        default=None, description="metres; default: a view that holds the whole domain"
+    )
+    look_at: Vector3 | None = Field(default=None, description="metres; default: the middle of the domain")
+    fov: Annotated[float, number(at_least=1, at_most=160)] = Field(
+        default=28.0, description="angle of view, degrees of height"
+    )
+    orbit: Number = Field(
+        default=0.0, description="degrees the camera is carried around look_at over the whole film"
+    )
+    floor: Flag = Field(default=False, description="the domain stands on a lit floor that takes the shadow")
+
+
+class Light(Table):
+    """The light in pictures of 3D scenes."""
+
+    direction: Vector3 | None = Field(
+        default=None, description="towards the light; default: from above on the left"
+    )
+    colour: ColourValue = Field(default="#fff1de", description="of the key light")
+    strength: NotNegative = Field(default=1.5, description="of the key light")
+    sky_colour: ColourValue = Field(default="#9fbdf0", description="of the sky")
+    sky_strength: NotNegative = Field(default=0.38, description="of the sky")
+    forward: Annotated[float, number(at_least=-0.95, at_most=0.95)] = Field(
+        default=0.25,
+        description="forward scattering (Henyey-Greenstein's g): above 0 smoke glows against the light",
+    )
+    extinction: Positive | None = Field(
+        default=None,
+        description="how opaque smoke of full density is, 1/m; default: 32 over the longest side",
+    )
+
+
+class Output(Table):
+    """What a run writes."""
+
+    vdb: Flag = Field(default=True, description="a VDB sequence")
+    video: Flag = Field(default=True, description="a film (MP4 where the video extra is installed, else GIF)")
+    png: Flag = Field(default=False, description="the film's frames as PNG files")
+    start_frame: Annotated[int, whole(0, 10_000_000)] = Field(
+        default=1001, description="number of frame 0 in file names"
+    )
+    names: Literal["houdini", "blender"] = Field(default="houdini", description="whose names VDB grids have")
+    up: Literal["y", "z"] | None = Field(
+        default=None, description="the up axis in VDB files; default: domain.up"
+    )
+    half: Flag = Field(default=False, description="half precision in VDB files")
+    size: Annotated[int, whole(16, 8192)] = Field(default=512, description="longer side of pictures, pixels")
+
+
+class Scene(Table):
+    """A scene; `name` and `seed` stand above the first table."""
+
+    name: Name = Field(default="scene", description="names the output files")
+    seed: Annotated[int, whole(0, 2**31 - 1)] = Field(default=0, description="of everything random")
+    domain: Domain = Field(default=Domain(), description="the box")
+    time: Time = Field(default=Time(), description="its length")
+    smoke: Smoke = Field(default=Smoke(), description="the smoke")
+    source: list[Source] = Field(default=[], description="inflows")
+    obstacle: list[Obstacle] = Field(default=[], description="solids")
+    keyframe: list[KeyframeEntry] = Field(default=[], description="shapes to reach")
+    control: AnyControl = Field(default=NoControl(), description="the method")
+    simulation: Simulation = Field(default=Simulation(), description="engine options")
+    camera: Camera = Field(default=Camera(), description="view of 3D scenes")
+    light: Light = Field(default=Light(), description="light of 3D scenes")
+    output: Output = Field(default=Output(), description="files to write")
+
+    @property
+    def dimension(self) -> int:
+        return len(self.domain.size)
+
+    def field_of(self, entry: Initial | Source | KeyframeEntry) -> str:
+        """The name of the kind of smoke an entry refers to."""
+        return entry.field if entry.field is not None else self.smoke.field[0].name

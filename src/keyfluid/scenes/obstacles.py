@@ -1,0 +1,232 @@
+"""Obstacles over time: rigid bodies that rest, drift, spin or follow a path, as Solids on the grid.
+
+A body's motion is x(t) = c(t) + R(t) (x - c(0)); its velocity at x is c'(t) + w(t) x (x - c(t)) with
+[w] = R' R^T, by a forward difference over a thousandth of a frame: exact for straight even motion, and at a
+corner of a path the motion that follows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from keyfluid.errors import KeyfluidError, SceneError
+from keyfluid.fields import Field
+from keyfluid.grid import Grid, Kind
+from keyfluid.scenes.faults import raise_any
+from keyfluid.scenes.model import Obstacle, Scene
+from keyfluid.scenes.sources import place_solid, upright_rotation
+from keyfluid.shapes import AnalyticShape, Mesh, Placement
+from keyfluid.shapes.placement import domain_of, rotation_matrix
+from keyfluid.solids import Solids
+
+_INSTANT = 1e-3
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Where the middle of a body is, and how it is turned from its rest."""
+
+    center: np.ndarray
+    turn: np.ndarray
+
+
+class MovingBody:
+    """One obstacle: its pose and its inside at any time (seconds)."""
+
+    def __init__(self, obstacle: Obstacle, scene: Scene, grid: Grid) -> None:
+        self.obstacle, self.grid = obstacle, grid
+        self.fps = scene.time.fps
+        source, placement = place_solid(obstacle, scene)
+        if obstacle.path is not None:
+            first = obstacle.path[0]
+            rotation = first.rotation if first.rotation is not None else obstacle.rotation
+            placement = Placement(
+                tuple(first.center),
+                placement.scale,
+                upright_rotation(rotation, obstacle, scene),
+                placement.fit,
+            )
+        self._rest = _Rest(source, placement, grid)
+        self._angles = self._path_angles(scene)
+
+    @property
+    def moves(self) -> bool:
+        path = self.obstacle.path
+        return bool(
+            np.any(self.obstacle.velocity or 0) or np.any(self.obstacle.spin) or (path and len(path) > 1)
+        )
+
+    def pose(self, time: float) -> Pose:
+        center = self._rest.center
+        turn = np.eye(self.grid.dim)
+        path = self.obstacle.path
+        if path is not None:
+            frames = [point.frame / self.fps for point in path]
+            center = np.array(
+                [np.interp(time, frames, axis) for axis in np.transpose([p.center for p in path])]
+            )
+            angles = tuple(float(np.interp(time, frames, angle)) for angle in self._angles)
+            now = rotation_matrix(angles if self.grid.dim == 3 else angles[0], self.grid.dim)  # type: ignore[arg-type]
+            turn = now @ self._rest.matrix.T
+        elif self.obstacle.velocity is not None:
+            center = center + time * np.asarray(self.obstacle.velocity)
+        return Pose(center, _spun(self.obstacle.spin, time, self.grid.dim) @ turn)
+
+    def solid(self, time: float) -> np.ndarray:
+        """bool per cell."""
+        return self._rest.solid(self.pose(time))
+
+    def velocity(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Velocity of the middle, the matrix [w] of the turning, and the middle."""
+        now, then = self.pose(time), self.pose(time + _INSTANT / self.fps)
+        span = _INSTANT / self.fps
+        swing = (then.turn @ now.turn.T - np.eye(self.grid.dim)) / span
+        return (then.center - now.center) / span, 0.5 * (swing - swing.T), now.center
+
+    def _path_angles(self, scene: Scene) -> np.ndarray:
+        """Per axis of rotation its angle at each place of the path."""
+        if self.obstacle.path is None:
+            return np.zeros((1, 1))
+        rows, given = [], self.obstacle.rotation
+        for point in self.obstacle.path:
+            given = point.rotation if point.rotation is not None else given
+            angles = np.atleast_1d(upright_rotation(given, self.obstacle, scene)).astype(float)
+            rows.append(
+                np.array([0.0, 0.0, angles[0]]) if self.grid.dim == 3 and angles.size == 1 else angles
+            )
+        return np.transpose(rows)
+
+
+class _Rest:
+    """The body at its first pose. A mesh's distance is sampled once; turned bodies are read from that."""
+
+    def __init__(self, source: AnalyticShape | Mesh, placement: Placement, grid: Grid) -> None:
+        self.source, self.grid = source, grid
+        middle = np.asarray(grid.size) / 2
+        self.center = np.asarray(placement.center, dtype=float) if placement.center is not None else middle
+        self.matrix = rotation_matrix(placement.rotation, grid.dim)
+        lower, upper = source.bounds(grid.cells, grid.spacing, placement)
+        self.radius = float(np.linalg.norm(np.maximum(upper - self.center, self.center - lower)))
+        self.placement = placement
+        if isinstance(source, Mesh):
+            self._sample(source, placement, lower, upper)
+
+    def solid(self, pose: Pose) -> np.ndarray:
+        grid = self.grid
+        inside = np.zeros(grid.cells, dtype=bool)
+        first = np.clip(np.floor((pose.center - self.radius) / grid.spacing).astype(int) - 1, 0, grid.cells)
+        last = np.clip(np.ceil((pose.center + self.radius) / grid.spacing).astype(int) + 1, 0, grid.cells)
+        if np.any(last <= first):
+            return inside
+        axes = [(np.arange(a, b) + 0.5) * grid.spacing for a, b in zip(first, last)]
+        points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+        back = (points - pose.center) @ pose.turn + self.center
+        window = tuple(slice(a, b) for a, b in zip(first, last))
+        inside[window] = self._distance(back) < 0
+        return inside
+
+    def _distance(self, points: np.ndarray) -> np.ndarray:
+        if isinstance(self.source, AnalyticShape):
+            return self.source.signed_distance(
+                points, domain_of(self.grid.cells, self.grid.spacing), self.placement
+            )
+        from scipy.ndimage import map_coordinates
+
+        where = (points - self._corner) / self.grid.spacing - 0.5
+        far = 10 * self.grid.spacing
+        flat = map_coordinates(self._samples, where.reshape(-1, 3).T, order=1, mode="constant", cval=far)
+        return flat.reshape(points.shape[:-1])
+
+    def _sample(self, mesh: Mesh, placement: Placement, lower: np.ndarray, upper: np.ndarray) -> None:
+        """The distance on a box of cells around the mesh, aligned with the grid."""
+        spacing = self.grid.spacing
+        first = np.floor(lower / spacing).astype(int) - 2
+        cells = np.ceil(upper / spacing).astype(int) + 2 - first
+        budget = 8 * self.grid.count + 1_000_000
+        if np.prod(cells.astype(float)) > budget:
+            raise KeyfluidError("is far larger than the domain; scale it down or use fit")
+        self._corner = first * spacing
+        # The box is a domain of its own: the same size, moved by its corner.
+        transform = mesh.transform(domain_of(self.grid.cells, spacing), placement)
+        local = Mesh(transform.to_world(mesh.vertices) - self._corner, mesh.faces, mesh.outer)
+        middle = 0.5 * (local.vertices.min(axis=0) + local.vertices.max(axis=0))
+        own = Placement(tuple(float(c) for c in middle))
+        self._samples = local.signed_distance_grid(tuple(int(n) for n in cells), spacing, own)
+
+
+class Obstacles:
+    """All obstacles of a scene; call with a time in seconds."""
+
+    def __init__(self, scene: Scene, grid: Grid, dtype: np.dtype) -> None:
+        self.grid, self.dtype = grid, dtype
+        self.bodies: list[MovingBody] = []
+        faults = []
+        for i, obstacle in enumerate(scene.obstacle):
+            try:
+                self.bodies.append(MovingBody(obstacle, scene, grid))
+            except KeyfluidError as error:
+                faults.append(SceneError(f"obstacle[{i}].{'mesh' if obstacle.mesh else 'shape'}", str(error)))
+        raise_any(faults)
+        self.move = any(body.moves for body in self.bodies)
+        self._still: Solids | None = None
+
+    def __call__(self, time: float) -> Solids | None:
+        """The solids at a time; None without obstacles, one object for all times if they all rest."""
+        if not self.bodies:
+            return None
+        if self.move:
+            return self._at(time)
+        if self._still is None:
+            self._still = self._at(0.0)
+        return self._still
+
+    def _at(self, time: float) -> Solids:
+        owner = np.full(self.grid.cells, -1, dtype=np.int16)
+        for index, body in enumerate(self.bodies):
+            owner[body.solid(time)] = index
+        distance = np.where(owner >= 0, -1.0, 1.0)
+        return Solids.from_distance(self.grid, distance, self._motion(owner, time), self.dtype)
+
+    def _motion(self, owner: np.ndarray, time: float) -> Field:
+        """Velocity of the body behind each face; where two meet, of the later one in the scene."""
+        motion = Field.zeros(self.grid, Kind.FACES, np.float64)
+        for axis, place in enumerate(Kind.FACES.places(self.grid.dim)):
+            behind = self._owner_of_faces(owner, axis)
+            component = motion.component(axis)
+            for index, body in enumerate(self.bodies):
+                if not body.moves:
+                    continue
+                drift, swing, middle = body.velocity(time)
+                speed = drift[axis] + sum(
+                    swing[axis, a] * (x - middle[a]) for a, x in enumerate(self.grid.coordinates(place))
+                )
+                chosen = behind == index
+                component[chosen] = np.broadcast_to(speed, chosen.shape)[chosen]
+        return motion
+
+    def _owner_of_faces(self, owner: np.ndarray, axis: int) -> np.ndarray:
+        if self.grid.is_periodic(axis):
+            return np.maximum(owner, np.roll(owner, 1, axis))
+        padded = np.pad(
+            owner, [(1, 1) if a == axis else (0, 0) for a in range(owner.ndim)], constant_values=-1
+        )
+        low = padded.take(range(padded.shape[axis] - 1), axis)
+        high = padded.take(range(1, padded.shape[axis]), axis)
+        return np.maximum(low, high)
+
+
+def _spun(spin: float | list[float], time: float, dimension: int) -> np.ndarray:
+    """The turn after a time at `spin` degrees per second, by Rodrigues' formula in 3D."""
+    if dimension == 2:
+        assert not isinstance(spin, list)
+        return rotation_matrix(spin * time, 2)
+    axis = np.asarray(spin if isinstance(spin, list) else [0.0, 0.0, spin], dtype=float)
+    speed = float(np.linalg.norm(axis))
+    if speed == 0:
+        return np.eye(3)
+    x, y, z = axis / speed
+    k = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    angle = np.radians(speed * time)
+    return np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * k @ k

@@ -1,0 +1,87 @@
+"""The smoke there is: what stands at the start, and what sources have added by a frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from keyfluid.boundary import Boundary
+from keyfluid.fields import Field
+from keyfluid.grid import Grid, Kind
+from keyfluid.shapes import mass_of
+
+
+@dataclass(frozen=True, eq=False)
+class Emission:
+    """A source on the grid, acting from frame `start` until frame `stop`.
+
+    mask: share of each cell inside the region, 0 to 1.
+    rate: density added per second times mask; or density: what the region is held at. One of them is None.
+    velocity: m/s that the air in the region is held at, or None.
+    """
+
+    field: str
+    mask: np.ndarray
+    rate: float | None
+    density: float | None
+    velocity: tuple[float, ...] | None
+    start: int
+    stop: int
+
+    def seconds(self, frame: int, fps: float) -> float:
+        """How long it has acted by a frame."""
+        return max(0, min(frame, self.stop) - self.start) / fps
+
+    @property
+    def exact(self) -> bool:
+        """Is the emitted mass known beforehand?"""
+        return self.rate is not None
+
+    def emitted(self, frame: int, fps: float, spacing: float) -> float:
+        """Mass given by a frame: rate x volume x time. A held region gives its content and what its own wind
+        carries out of it: density x (sum over axes of |v| x area across) x time; the smoke's own motion is
+        not known beforehand.
+        """
+        time = self.seconds(frame, fps)
+        volume = mass_of(self.mask, spacing)
+        if self.rate is not None:
+            return self.rate * volume * time
+        assert self.density is not None
+        flux = 0.0
+        for axis, speed in enumerate(self.velocity or ()):
+            ends = np.zeros((1, *self.mask.shape[:axis], *self.mask.shape[axis + 1 :]))
+            rim = np.diff(np.moveaxis(self.mask, axis, 0), axis=0, prepend=ends, append=ends)
+            flux += abs(speed) * 0.5 * float(np.abs(rim).sum()) * spacing ** (self.mask.ndim - 1)
+        return self.density * (volume + flux * time) if time > 0 else 0.0
+
+
+def velocity_of_starts(
+    grid: Grid, starts: list[tuple[np.ndarray, tuple[float, ...]]], dtype: np.dtype
+) -> Field:
+    """Face velocities: each start's velocity times the share of the two cells beside a face that it covers.
+
+    Not divergence-free; the first projection makes it so. Faces on walls are at rest.
+    """
+    result = Field.zeros(grid, Kind.FACES, dtype)
+    for coverage, velocity in starts:
+        covered = np.minimum(coverage, 1.0)
+        for axis, component in enumerate(result.components()):
+            line = np.moveaxis(covered, axis, 0)
+            face = np.moveaxis(component, axis, 0)
+            if grid.is_periodic(axis):
+                face += velocity[axis] * 0.5 * (line + np.roll(line, 1, 0))
+                continue
+            face[1:-1] += velocity[axis] * 0.5 * (line[1:] + line[:-1])
+            if grid.boundary[axis] is Boundary.OPEN:
+                face[0] += velocity[axis] * 0.5 * line[0]
+                face[-1] += velocity[axis] * 0.5 * line[-1]
+    return result
+
+
+def values_present(start: np.ndarray, emitted_mass: float, peak: float, spacing: float) -> np.ndarray:
+    """Values the smoke can have: those of the start, and emitted smoke at its peak density in empty cells."""
+    values = np.sort(start, axis=None)
+    count = min(round(emitted_mass / (peak * spacing**start.ndim)), values.size)
+    values[:count] = np.maximum(values[:count], peak)
+    return values.reshape(start.shape)

@@ -1,0 +1,212 @@
+"""From a scene to arrays: everything a run needs, on the grid, checked.
+
+    scene = load_scene("word.toml")
+    problem = build(scene)                 raises SceneErrors with every fault found
+
+    problem.grid, .dtype, .fps, .frames    Grid; float32 or float64; frame f is at f / fps seconds
+    problem.steps_per_frame, .dt           fixed steps and their length in seconds, or None, None for "auto":
+    problem.cfl                            then the runner takes steps of at most cfl cells, trimmed to frames
+    problem.densities                      {field: Field of centres}, in the scene's order; zero in solids
+    problem.velocity                       Field of faces at frame 0, not yet projected
+    problem.sources                        [Emission]: mask, rate or density, velocity, start and stop frames
+    problem.solids(time)                   Solids at a time in seconds, or None; the same object at all times
+    problem.solids.move                    unless some obstacle moves
+    problem.buoyancy, .up, .viscosity, .vorticity
+    problem.keyframes                      [Keyframe] in order of frames: target, weight, mask, hold, bound
+    problem.colours, .peaks                {field: colour}, {field: density that counts as full smoke}
+    problem.warnings                       lines to print before the run
+    problem.memory_estimate_bytes          of a free run; methods add their own
+    problem.scene                          [control], [simulation], [camera], [light], [output] as models
+
+Mass (DESIGN.md): see keyframes.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from keyfluid.errors import KeyfluidError, SceneError
+from keyfluid.fields import Field, density
+from keyfluid.grid import Grid
+from keyfluid.scenes.checks import check, kinds_of, start_path
+from keyfluid.scenes.faults import SceneErrors, raise_any
+from keyfluid.scenes.keyframes import FieldPlan, Keyframe, TargetMaker
+from keyfluid.scenes.memory import make_grid, memory_estimate, memory_fault
+from keyfluid.scenes.model import Scene
+from keyfluid.scenes.obstacles import Obstacles
+from keyfluid.scenes.present import Emission, velocity_of_starts
+from keyfluid.scenes.sources import PlacedBody, place
+
+_OFF_SIZE = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """See the module's text."""
+
+    scene: Scene
+    grid: Grid
+    dtype: np.dtype
+    fps: float
+    frames: int
+    steps_per_frame: int | None
+    dt: float | None
+    cfl: float
+    densities: dict[str, Field]
+    velocity: Field
+    sources: list[Emission]
+    solids: Obstacles
+    buoyancy: float
+    up: int
+    viscosity: float
+    vorticity: float
+    keyframes: list[Keyframe]
+    colours: dict[str, str | tuple[float, ...]]
+    peaks: dict[str, float]
+    warnings: list[str]
+    memory_estimate_bytes: int
+
+
+def build(scene: Scene) -> Problem:
+    """Read every file, draw every body, apply the mass rule."""
+    raise_any(check(scene))
+    grid = make_grid(scene)
+    fault = memory_fault(scene, grid)
+    raise_any([fault] if fault is not None else [])
+    return _Builder(scene, grid).build()
+
+
+class _Builder:
+    """Collects faults, so that one look at the list mends the scene."""
+
+    def __init__(self, scene: Scene, grid: Grid) -> None:
+        self.scene, self.grid = scene, grid
+        self.dtype = np.dtype(scene.simulation.precision)
+        self.faults: list[SceneError] = []
+        self.warnings: list[str] = []
+
+    @contextmanager
+    def at(self, path: str) -> Iterator[None]:
+        """Faults raised inside belong to this key."""
+        try:
+            yield
+        except SceneErrors as errors:
+            self.faults += errors.faults
+        except SceneError as error:
+            self.faults.append(error)
+        except KeyfluidError as error:
+            self.faults.append(SceneError(path, " ".join(str(error).split())))
+
+    def build(self) -> Problem:
+        scene, grid = self.scene, self.grid
+        self._compare_sizes()
+        solids = self._solids()
+        sources = self._sources()
+        starts = self._starts()
+        maker = TargetMaker(scene, grid, self.dtype)
+        keys = self._place_keys()
+        raise_any(self.faults)
+        assert solids is not None
+        now = solids(0.0)
+        solid = now.solid if now is not None else np.zeros(grid.cells, dtype=bool)
+        plans = {f.name: FieldPlan(f.name, scene, grid, starts, sources, solid) for f in scene.smoke.field}
+        for plan in plans.values():
+            with self.at("smoke.initial"):
+                plan.size_starts(keys)
+        raise_any(self.faults)
+        for i, placed in keys:
+            with self.at(f"keyframe[{i}]"):
+                maker.add(i, placed, plans[scene.field_of(scene.keyframe[i])], solids)
+        raise_any(self.faults)
+        for plan in plans.values():
+            self.warnings += plan.warnings
+        auto = scene.time.steps_per_frame == "auto"
+        steps = None if auto else int(scene.time.steps_per_frame)
+        winds = [wind for plan in plans.values() for wind in plan.winds]
+        return Problem(
+            scene=scene,
+            grid=grid,
+            dtype=self.dtype,
+            fps=scene.time.fps,
+            frames=scene.time.frames,
+            steps_per_frame=steps,
+            dt=None if steps is None else 1.0 / (scene.time.fps * steps),
+            cfl=scene.simulation.cfl,
+            densities={name: density(grid, plan.start, self.dtype) for name, plan in plans.items()},
+            velocity=velocity_of_starts(grid, winds, self.dtype),
+            sources=sources,
+            solids=solids,
+            buoyancy=scene.smoke.buoyancy,
+            up={"y": 1, "z": 2}[scene.domain.up],
+            viscosity=scene.smoke.viscosity,
+            vorticity=scene.smoke.vorticity,
+            keyframes=maker.sorted(),
+            colours={
+                f.name: f.colour if isinstance(f.colour, str) else tuple(f.colour) for f in scene.smoke.field
+            },
+            peaks={name: plan.peak for name, plan in plans.items()},
+            warnings=self.warnings + maker.warnings,
+            memory_estimate_bytes=memory_estimate(scene, grid),
+        )
+
+    def _compare_sizes(self) -> None:
+        for axis, (wanted, made) in enumerate(zip(self.scene.domain.size, self.grid.size)):
+            if abs(made / wanted - 1) > _OFF_SIZE:
+                self.warnings.append(
+                    f"domain.size: axis {axis} becomes {made:.4g} m instead of {wanted:.4g} "
+                    "m, a whole number of cells"
+                )
+
+    def _solids(self) -> Obstacles | None:
+        with self.at("obstacle"):
+            solids = Obstacles(self.scene, self.grid, self.dtype)
+            solids(0.0)
+            return solids
+        return None
+
+    def _sources(self) -> list[Emission]:
+        scene, found = self.scene, []
+        for i, entry in enumerate(scene.source):
+            with self.at(f"source[{i}].{kinds_of(entry)[0]}"):
+                mask = np.clip(place(entry, scene).coverage(self.grid), 0.0, 1.0)
+                if not mask.any():
+                    raise KeyfluidError("lies outside the domain; check center and size")
+                held = (
+                    None if entry.rate is not None else (entry.density if entry.density is not None else 1.0)
+                )
+                found.append(
+                    Emission(
+                        scene.field_of(entry),
+                        mask.astype(self.dtype),
+                        entry.rate,
+                        held,
+                        None if entry.velocity is None else tuple(entry.velocity),
+                        entry.start,
+                        entry.stop if entry.stop is not None else scene.time.frames,
+                    )
+                )
+        return found
+
+    def _starts(self) -> list[tuple[int, PlacedBody]]:
+        found = []
+        for i, entry in enumerate(self.scene.smoke.initial):
+            with self.at(f"{start_path(self.scene, i)}.{kinds_of(entry)[0]}"):
+                placed = place(entry, self.scene)
+                if placed.leaves_domain(self.grid)[0]:
+                    raise KeyfluidError("lies outside the domain; check center and size")
+                found.append((i, placed))
+        return found
+
+    def _place_keys(self) -> list[tuple[int, PlacedBody]]:
+        found = []
+        for i, entry in enumerate(self.scene.keyframe):
+            with self.at(f"keyframe[{i}].{kinds_of(entry)[0]}"):
+                placed = place(entry, self.scene)
+                if placed.leaves_domain(self.grid, entry.frame / self.scene.time.fps)[0]:
+                    raise KeyfluidError("lies outside the domain; check center and size")
+                found.append((i, placed))
+        return found

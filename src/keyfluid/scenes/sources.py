@@ -1,0 +1,156 @@
+"""From a body in a scene to a source of density and its placement on a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from keyfluid.grid import Grid
+from keyfluid.scenes.bodies import SHAPE_KEYS, SolidBody
+from keyfluid.scenes.checks import is_sequence, kinds_of
+from keyfluid.scenes.model import Body, Scene
+from keyfluid.scenes.vdb_body import VdbBody, load_vdb
+from keyfluid.shapes import (
+    SHAPES,
+    AnalyticShape,
+    DensityArray,
+    DensitySource,
+    Extrusion,
+    Mesh,
+    Placement,
+    Text,
+    load_array,
+    load_image,
+    load_mesh,
+    load_mesh_sequence,
+    load_skinned_gltf,
+    mass_of,
+    resize_to_mass,
+    stroke_width_cells,
+)
+
+LEAST_STROKE = 5.0
+_UPRIGHT = ("ring", "torus", "cylinder", "cone", "star", "cross", "heart")
+
+
+@dataclass(frozen=True)
+class PlacedBody:
+    """A source with its placement; `kind` is the key that made it."""
+
+    source: DensitySource
+    placement: Placement
+    kind: str
+
+    @property
+    def peak(self) -> float:
+        """Its own peak density: 1, but for stored densities."""
+        stored = self.source.values if isinstance(self.source, DensityArray | VdbBody) else None
+        return float(stored.max()) or 1.0 if stored is not None else 1.0
+
+    def coverage(self, grid: Grid, time: float = 0.0) -> np.ndarray:
+        """Mean density over each cell, at time in seconds."""
+        return self.source.rasterize(grid.cells, grid.spacing, self.placement, time)
+
+    def mass(self, grid: Grid, time: float = 0.0) -> float:
+        """At density 1, in m^2 or m^3."""
+        return mass_of(self.coverage(grid, time), grid.spacing)
+
+    def resized(self, grid: Grid, mass: float, time: float = 0.0) -> PlacedBody:
+        """Scaled about its centre to this mass, at density 1."""
+        placement = resize_to_mass(self.source, self.placement, grid.cells, grid.spacing, mass, time)
+        return replace(self, placement=placement)
+
+    def leaves_domain(self, grid: Grid, time: float = 0.0) -> tuple[bool, bool]:
+        """Is it wholly outside the domain, and partly, by more than a cell?"""
+        lower, upper = self.source.bounds(grid.cells, grid.spacing, self.placement, time)
+        size = np.asarray(grid.size)
+        beyond = (lower < -grid.spacing) | (upper > size + grid.spacing)
+        return bool(np.any((upper <= 0) | (lower >= size))), bool(np.any(beyond))
+
+    def stroke_cells(self, grid: Grid) -> float | None:
+        """Width of a text's strokes in cells."""
+        if not isinstance(self.source, Text):
+            return None
+        if grid.dim == 2:
+            return stroke_width_cells(
+                self.source, (grid.cells[0], grid.cells[1]), grid.spacing, self.placement
+            )
+        # Flat on the plane it is drawn in; turned letters keep their strokes.
+        frame = np.abs(self.source.extrusion.frame())
+        right, top = (grid.cells[int(frame[:, column].argmax())] for column in (0, 1))
+        flat = replace(self.placement, center=None, rotation=0.0)
+        return stroke_width_cells(self.source, (right, top), grid.spacing, flat)
+
+
+def place(body: SolidBody, scene: Scene) -> PlacedBody:
+    """Read what the body is made of; the scene has passed `check`."""
+    kind = kinds_of(body)[0]
+    source = _READERS[kind](body, scene)
+    center = None if body.center is None else tuple(body.center)
+    if kind == "vdb" and center is None:
+        center = source.center  # type: ignore[attr-defined]
+    return PlacedBody(
+        source, Placement(center, body.scale, upright_rotation(body.rotation, body, scene), body.fit), kind
+    )
+
+
+def place_solid(body: SolidBody, scene: Scene) -> tuple[AnalyticShape | Mesh, Placement]:
+    """The same for a body with a surface."""
+    placed = place(body, scene)
+    assert isinstance(placed.source, AnalyticShape | Mesh)
+    return placed.source, placed.placement
+
+
+def upright_rotation(
+    rotation: float | list[float], body: SolidBody, scene: Scene
+) -> float | tuple[float, float, float]:
+    """Named shapes are drawn with y up; where up is z they are first turned to stand along it."""
+    if isinstance(rotation, list):
+        x, y, z = rotation
+    elif scene.domain.up == "y":
+        return rotation
+    else:
+        x, y, z = 0.0, 0.0, rotation
+    return (x + 90.0 if scene.domain.up == "z" and body.shape in _UPRIGHT else x), y, z
+
+
+def _shape(body: SolidBody, scene: Scene) -> DensitySource:
+    name = str(body.shape)
+    given = {key: getattr(body, key) for key in SHAPE_KEYS[name] if getattr(body, key) is not None}
+    if isinstance(given.get("size"), list):
+        given["size"] = tuple(given["size"])
+    return SHAPES[name](**given)
+
+
+def _extrusion(body: Body, scene: Scene) -> Extrusion:
+    front = "z" if scene.domain.up == "y" else "-y"
+    return Extrusion(body.depth, body.axis or front, scene.domain.up)
+
+
+def _text(body: Body, scene: Scene) -> DensitySource:
+    font = Path(body.font) if body.font is not None else None
+    return Text(str(body.text), font, body.align or "center", _extrusion(body, scene))
+
+
+def _image(body: Body, scene: Scene) -> DensitySource:
+    return load_image(Path(str(body.image)), bool(body.invert), _extrusion(body, scene))
+
+
+def _mesh(body: SolidBody, scene: Scene) -> DensitySource:
+    path = Path(str(body.mesh))
+    if is_sequence(str(body.mesh)):
+        return load_mesh_sequence(path, body.mesh_fps or scene.time.fps)
+    return load_skinned_gltf(path) if body.animated else load_mesh(path)
+
+
+_READERS: dict[str, Callable[..., DensitySource]] = {
+    "shape": _shape,
+    "text": _text,
+    "image": _image,
+    "mesh": _mesh,
+    "vdb": lambda body, scene: load_vdb(Path(body.vdb), body.grid, scene.dimension),
+    "npy": lambda body, scene: load_array(Path(body.npy)),
+}

@@ -1,0 +1,158 @@
+"""What a key may hold: a test, and the words for it that errors and the documentation share.
+
+TOML has types, so nothing is converted: "3" is not a number and true is not 1.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+LARGEST = 1e12
+_COLOUR = re.compile(r"#[0-9a-fA-F]{6}|[a-zA-Z]{3,20}")
+
+
+@dataclass(frozen=True, eq=False)
+class Wants:
+    """Metadata of an annotation: values that fail `test` are refused with `text`."""
+
+    text: str
+    test: Callable[[Any], bool]
+    schema: dict[str, Any] = field(default_factory=dict)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {**handler(schema), **self.schema}
+
+    def check(self, value: Any) -> Any:
+        if not self.test(value):
+            raise PydanticCustomError("wants", "{text}", {"text": self.text})
+        return value
+
+
+def is_number(value: Any) -> bool:
+    """A finite int or float of reasonable size."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return -LARGEST <= value <= LARGEST and not math.isnan(value)
+
+
+def is_numbers(value: Any, *counts: int) -> bool:
+    return isinstance(value, list) and len(value) in counts and all(is_number(v) for v in value)
+
+
+def is_whole(value: Any) -> bool:
+    return isinstance(value, int) and is_number(value)
+
+
+def number(above: float | None = None, at_least: float | None = None, at_most: float | None = None) -> Wants:
+    """A number, with its range."""
+
+    def test(value: Any) -> bool:
+        return (
+            is_number(value)
+            and (above is None or value > above)
+            and (at_least is None or value >= at_least)
+            and (at_most is None or value <= at_most)
+        )
+
+    limits = {"exclusiveMinimum": above, "minimum": at_least, "maximum": at_most}
+    return Wants(
+        "a number" + _range(above, at_least, at_most),
+        test,
+        {k: v for k, v in limits.items() if v is not None},
+    )
+
+
+def whole(at_least: int | None = None, at_most: int | None = None) -> Wants:
+    """A whole number, with its range."""
+
+    def test(value: Any) -> bool:
+        return (
+            is_whole(value)
+            and (at_least is None or value >= at_least)
+            and (at_most is None or value <= at_most)
+        )
+
+    limits = {"minimum": at_least, "maximum": at_most}
+    return Wants(
+        "a whole number" + _range(None, at_least, at_most),
+        test,
+        {k: v for k, v in limits.items() if v is not None},
+    )
+
+
+def _range(above: float | None, at_least: float | None, at_most: float | None) -> str:
+    if at_least is not None and at_most is not None:
+        return f" from {at_least} to {at_most}"
+    if above is not None and at_most is not None:
+        return f" above {above} and at most {at_most}"
+    if above is not None:
+        return f" above {above}"
+    if at_least is not None:
+        return f" of at least {at_least}"
+    return f" of at most {at_most}" if at_most is not None else ""
+
+
+def words(largest: int = 2000) -> Wants:
+    return Wants(f"text of 1 to {largest} characters", lambda v: isinstance(v, str) and 0 < len(v) <= largest)
+
+
+def absolute(value: str, info: ValidationInfo) -> str:
+    """A file named in a scene lies relative to the scene's folder; from then on its path is absolute."""
+    folder = (info.context or {}).get("folder")
+    if folder is None or "\0" in value:
+        return value
+    try:
+        return str((Path(folder) / Path(value).expanduser()).absolute())
+    except (RuntimeError, OSError):
+        return value
+
+
+def is_colour(value: Any) -> bool:
+    if isinstance(value, str):
+        return _COLOUR.fullmatch(value) is not None
+    return is_numbers(value, 3) and all(0 <= v <= 1 for v in value)
+
+
+Number = Annotated[float, number()]
+Positive = Annotated[float, number(above=0)]
+NotNegative = Annotated[float, number(at_least=0)]
+Flag = Annotated[bool, Wants("true or false", lambda v: isinstance(v, bool))]
+Vector = Annotated[
+    list[float], Wants("a list of 2 or 3 numbers, one per axis", lambda v: is_numbers(v, 2, 3))
+]
+Vector3 = Annotated[list[float], Wants("a list of 3 numbers", lambda v: is_numbers(v, 3))]
+Angles = Annotated[
+    float | list[float],
+    Wants("a number of degrees, or in 3D a list of three", lambda v: is_number(v) or is_numbers(v, 3)),
+]
+Name = Annotated[
+    str,
+    Wants(
+        "a name of up to 80 letters, digits, '-', '_' and '.', a letter or digit first",
+        lambda v: isinstance(v, str) and re.fullmatch(r"[A-Za-z0-9][\w.-]{0,79}", v, re.ASCII) is not None,
+    ),
+]
+FieldName = Annotated[
+    str,
+    Wants(
+        "a name of up to 40 letters, digits and '_', a letter first",
+        lambda v: isinstance(v, str) and re.fullmatch(r"[A-Za-z]\w{0,39}", v, re.ASCII) is not None,
+    ),
+]
+ColourValue = Annotated[
+    str | list[float],
+    Wants("a colour: a name such as 'orange', '#rrggbb' or three numbers from 0 to 1", is_colour),
+]
