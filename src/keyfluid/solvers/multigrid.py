@@ -98,7 +98,8 @@ class MultigridPCG:
         self._active = mask
         self._levels = [_Level(mask, weights, held, wraps)]
         while max(self._levels[-1].shape) > COARSEST_SIDE:
-            self._levels.append(self._levels[-1].coarsen())
+            with _threads_for(self._levels[-1].x.size):
+                self._levels.append(self._levels[-1].coarsen())
         finest = self._levels[0]
         self._labels = _padded(mask.astype(np.int32))
         self._parts = kernels.find_floating_parts(self._labels, finest.shift, *finest.links)
