@@ -114,7 +114,7 @@ def _unknown(key: str, known: list[str], at_top: bool) -> str:
     return f"unknown key; {what}: {', '.join(known)}"
 
 
-def _path_in(data: Any, loc: Sequence[Step], kind: str) -> list[Step]:
+def _path_in(data: Any, loc: Sequence[Any], kind: str) -> list[Step]:
     """pydantic's location without what the file does not have: names of union members, made-up indices."""
     path: list[Step] = []
     node = data

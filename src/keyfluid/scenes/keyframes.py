@@ -148,7 +148,7 @@ class TargetMaker:
     def add(self, index: int, body: PlacedBody, plan: FieldPlan, solids: Obstacles) -> None:
         """The target of an entry, or with `until` one for each of its frames, all of one size."""
         entry, path = self.scene.keyframe[index], f"keyframe[{index}]"
-        rule = entry.mass or ("match" if body.kind in ("vdb", "npy") else "resize")
+        rule: str = entry.mass or ("match" if body.kind in ("vdb", "npy") else "resize")
         if plan.first_key == index:
             rule = "first-key"
         if plan.present(entry.frame) <= 0:

@@ -20,6 +20,7 @@ MOST_BYTES = 1 << 20
 _MOST_KEY_PARTS = 32
 _TOO_DEEP = "lists or tables nested too deeply; a scene needs three levels"
 _QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
+_KEY_DOT = re.compile(r"[\w-][ \t]*\.")
 _NOT_KEY = re.compile(r"[^\w. \t-]+")
 
 
@@ -77,7 +78,7 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
     for number, line in enumerate(text.splitlines(), 1):
         # tomllib takes quadratic time for a key of many parts.
         if line.count(".") > _MOST_KEY_PARTS and any(
-            part.count(".") > _MOST_KEY_PARTS for part in _NOT_KEY.split(_QUOTED.sub("q", line))
+            len(_KEY_DOT.findall(part)) > _MOST_KEY_PARTS for part in _NOT_KEY.split(_QUOTED.sub("q", line))
         ):
             raise SceneErrors(
                 [SceneError(name, f"line {number}: a key of more than {_MOST_KEY_PARTS} parts")]

@@ -120,7 +120,9 @@ class Initial(Body):
     field: FieldName | None = Field(
         default=None, description="the kind of smoke; default: the first of smoke.field"
     )
-    density: Positive = Field(default=1.0, description="of the smoke; its peak, where the body has shades")
+    density: Positive = Field(
+        default=1.0, description="of the smoke where the body is full; multiplies the values of vdb and npy"
+    )
     velocity: Vector | None = Field(
         default=None, description="of the air inside it at the start, m/s; default: at rest"
     )

@@ -1,0 +1,1 @@
+"""Bundled scenes, as TOML files with the meshes they use."""
