@@ -23,10 +23,10 @@ def test_no_obstacles_no_solids():
 
 
 def test_resting_bodies_are_one_object():
-    problem = build(letter("obstacle=[{shape='disk',radius=0.1,center=[0.8,0.3]},{shape='box',size=0.125}]"))
+    problem = build(letter("obstacle=[{shape='disk',radius=0.15,center=[0.8,0.3]},{shape='box',size=0.125}]"))
     first = problem.solids(0.0)
     assert problem.solids(1.7) is first
-    assert first.solid.sum() / 48**2 == pytest.approx(np.pi * 0.01 + 0.125**2, rel=0.03)
+    assert first.solid.sum() / 48**2 == pytest.approx(np.pi * 0.15**2 + 0.125**2, rel=0.03)
     assert not problem.solids.move
     assert np.all(first.motion.data == 0)
 

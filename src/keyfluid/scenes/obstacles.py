@@ -116,8 +116,8 @@ class _Rest:
     def solid(self, pose: Pose) -> np.ndarray:
         grid = self.grid
         inside = np.zeros(grid.cells, dtype=bool)
-        first = np.clip(np.floor((pose.center - self.radius) / grid.spacing).astype(int) - 1, 0, grid.cells)
-        last = np.clip(np.ceil((pose.center + self.radius) / grid.spacing).astype(int) + 1, 0, grid.cells)
+        first = np.clip((pose.center - self.radius) // grid.spacing - 1, 0, grid.cells).astype(int)
+        last = np.clip((pose.center + self.radius) // grid.spacing + 2, 0, grid.cells).astype(int)
         if np.any(last <= first):
             return inside
         axes = [(np.arange(a, b) + 0.5) * grid.spacing for a, b in zip(first, last)]
