@@ -109,6 +109,10 @@ def test_held_density_is_estimated_by_its_wind_and_says_so():
     assert problem.keyframes[0].mass == pytest.approx(2.0 * (content + carried), rel=1e-3)
     assert any("estimated" in line for line in problem.warnings)
     assert problem.sources[0].velocity == (0.0, -0.4)
+    shares, held = problem.sources[0].wind(problem.grid)
+    assert shares.component(1)[24, 24] == 1
+    assert shares.component(1)[:, 21].sum() == pytest.approx(0.5 * 12)
+    assert (held.component(0).max(), held.component(1).max()) == (0, np.float32(-0.4))
 
 
 def test_bound_worked_by_hand():

@@ -33,6 +33,14 @@ class Emission:
         """How long it has acted by a frame."""
         return max(0, min(frame, self.stop) - self.start) / fps
 
+    def wind(self, grid: Grid) -> tuple[Field, Field]:
+        """Share of each face inside the region, and the velocity it is held at."""
+        shares = share_of_faces(grid, self.mask, self.mask.dtype)
+        held = shares.zeros_like()
+        for component, speed in zip(held.components(), self.velocity or ()):
+            component[...] = speed
+        return shares, held
+
     @property
     def exact(self) -> bool:
         """Is the emitted mass known beforehand?"""
@@ -56,26 +64,33 @@ class Emission:
         return self.density * (volume + flux * time) if time > 0 else 0.0
 
 
+def share_of_faces(grid: Grid, share: np.ndarray, dtype: np.dtype) -> Field:
+    """Per face the mean share of the two cells beside it; 0 outside the domain and on walls."""
+    result = Field.zeros(grid, Kind.FACES, dtype)
+    for axis, component in enumerate(result.components()):
+        line = np.moveaxis(share, axis, 0)
+        face = np.moveaxis(component, axis, 0)
+        if grid.is_periodic(axis):
+            face[...] = 0.5 * (line + np.roll(line, 1, 0))
+            continue
+        face[1:-1] = 0.5 * (line[1:] + line[:-1])
+        if grid.boundary[axis] is Boundary.OPEN:
+            face[0], face[-1] = 0.5 * line[0], 0.5 * line[-1]
+    return result
+
+
 def velocity_of_starts(
     grid: Grid, starts: list[tuple[np.ndarray, tuple[float, ...]]], dtype: np.dtype
 ) -> Field:
-    """Face velocities: each start's velocity times the share of the two cells beside a face that it covers.
+    """Each start's velocity times the share of a face that it covers.
 
-    Not divergence-free; the first projection makes it so. Faces on walls are at rest.
+    Not divergence-free; the first projection makes it so.
     """
     result = Field.zeros(grid, Kind.FACES, dtype)
     for coverage, velocity in starts:
-        covered = np.minimum(coverage, 1.0)
-        for axis, component in enumerate(result.components()):
-            line = np.moveaxis(covered, axis, 0)
-            face = np.moveaxis(component, axis, 0)
-            if grid.is_periodic(axis):
-                face += velocity[axis] * 0.5 * (line + np.roll(line, 1, 0))
-                continue
-            face[1:-1] += velocity[axis] * 0.5 * (line[1:] + line[:-1])
-            if grid.boundary[axis] is Boundary.OPEN:
-                face[0] += velocity[axis] * 0.5 * line[0]
-                face[-1] += velocity[axis] * 0.5 * line[-1]
+        shares = share_of_faces(grid, np.minimum(coverage, 1.0), dtype)
+        for component, share, speed in zip(result.components(), shares.components(), velocity):
+            component += dtype.type(speed) * share
     return result
 
 

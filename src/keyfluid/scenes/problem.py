@@ -8,7 +8,8 @@
     problem.cfl                            then the runner takes steps of at most cfl cells, trimmed to frames
     problem.densities                      {field: Field of centres}, in the scene's order; zero in solids
     problem.velocity                       Field of faces at frame 0, not yet projected
-    problem.sources                        [Emission]: mask, rate or density, velocity, start and stop frames
+    problem.sources                        [Emission]: mask, rate or density, velocity, start and stop frames;
+                                           wind(grid) gives its velocity as face mask and face values
     problem.solids(time)                   Solids at a time in seconds, or None; the same object at all times
     problem.solids.move                    unless some obstacle moves
     problem.buoyancy, .up, .viscosity, .vorticity
