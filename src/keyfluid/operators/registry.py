@@ -17,6 +17,7 @@ from keyfluid.grid import Grid, Kind
 from keyfluid.operators.advect import Advect
 from keyfluid.operators.base import Fields, Operator
 from keyfluid.operators.blur import gaussian_blur, gaussian_pyramid
+from keyfluid.operators.confine_vorticity import ConfineVorticity
 from keyfluid.operators.curl import Curl
 from keyfluid.operators.diffuse import Diffuse
 from keyfluid.operators.force import AddConstant, AddRate, Inflow
@@ -76,6 +77,7 @@ REGISTER: dict[str, Builder] = {
     "advect RK2": _advect(2, "own"),
     "advect RK3": _advect(3, "own"),
     "advect RK2, shared feet": _advect(2, "shared"),
+    "confine vorticity": lambda at: (ConfineVorticity(at.grid, 3.1, 0.3), (at.field(Kind.FACES),)),
     "project": lambda at: (Project(at.grid, at.solids, at.dtype, _tight(at)), (at.field(Kind.FACES),)),
     "diffuse": lambda at: (
         Diffuse(at.grid, 0.7 * at.grid.spacing**2, 1.0, at.solids, at.dtype, _tight(at)),
