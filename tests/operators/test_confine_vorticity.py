@@ -65,7 +65,7 @@ def test_at_rest_there_is_no_force_and_the_derivative_is_the_identity():
 
 
 def test_a_vortex_is_driven_along_its_own_flow():
-    """N points to the centre, where it spins fastest, so N x omega is along the flow, not inward or outward."""
+    """N points to the centre, where it spins fastest, so N x omega is along the flow, not across it."""
     grid = Grid((64, 64), boundary="walls")
 
     def vortex(x, y):
