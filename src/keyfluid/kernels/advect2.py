@@ -1,248 +1,235 @@
 """Backtraces and semi-Lagrangian interpolation in two dimensions, with tangents and adjoints.
 
-The twin of advect3.py, where the method is described; here a row is the whole of a slab's line i.
-`lattices` and `bases` (rows2.py) have a row for each velocity component (0-1), for the carried quantity (2) and
-for the components of the centred displacement (3-4).
+The twin of advect3.py, which describes the method and the work arrays. `lattices` and `bases` (rows2.py) have a row
+for each velocity component (0-1), for the carried quantity (2) and for the components of the centred displacement
+(3-4). The blocks of `way` and `rate` are 2 m long.
 """
 
 import numpy as np
 from numba import prange
 
 from .compile import parallel_kernel, row_function
+from .lattice import at
 from .rows2 import average_row, scatter_row, slope_row, spread_row, value_row
 
 
-@row_function
-def trace_row(tableau, scale, lattices, bases, velocity, i, m, k, stage, foot):
-    """Displacement `foot` of the backtrace from row i; `stage` is left with the last stage's points."""
-    for c in range(2):
-        average_row(velocity, lattices, bases, c, i, m, k, c * m)
-    for n in range(2 * m):
-        foot[n] = -scale * tableau[0, 1] * k[n]
-    for s in range(1, tableau.shape[0]):
-        for n in range(2 * m):
-            stage[n] = -scale * tableau[s, 0] * k[n]
-        for c in range(2):
-            value_row(velocity, lattices, bases, c, i, stage, 0, m, k, c * m)
-        for n in range(2 * m):
-            foot[n] -= scale * tableau[s, 1] * k[n]
+def work_arrays(rows, stages, slabs, dtype):
+    """way, rate, slope, part, place for rows of `rows` points."""
+    tables = max(1, stages - 1) * 2 + 1
+    real = [np.empty(slabs * count * rows, dtype) for count in (6, 6, 2 * tables, 2 * tables)]
+    return (*real, np.empty(slabs * 3 * tables * rows, np.int32))
 
 
 @row_function
-def trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, k, stage, foot, grad, place, part):
-    """As `trace_row`, keeping for each stage s and component c the gradient of u_c and where it was read."""
-    for c in range(2):
-        average_row(velocity, lattices, bases, c, i, m, k, c * m)
+def trace_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, v):
+    """Displacement of the backtrace from row i, to the first block of `way`."""
+    for c in range(bases.shape[1]):
+        average_row(velocity, lattices, bases, c, i, m, rate, v + c * m)
     for n in range(2 * m):
-        foot[n] = -scale * tableau[0, 1] * k[n]
+        way[at(w + n)] = -scale * tableau[0, 1] * rate[at(v + n)]
     for s in range(1, tableau.shape[0]):
         for n in range(2 * m):
-            stage[(s - 1) * 2 * m + n] = -scale * tableau[s, 0] * k[n]
-        for c in range(2):
+            way[at(w + 2 * m + n)] = -scale * tableau[s, 0] * rate[at(v + n)]
+        for c in range(bases.shape[1]):
+            value_row(velocity, lattices, bases, c, i, way, w + 2 * m, m, rate, v + c * m)
+        for n in range(2 * m):
+            way[at(w + n)] -= scale * tableau[s, 1] * rate[at(v + n)]
+
+
+@row_function
+def trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, v, slope, part, f, place, p):
+    """As `trace_row`, keeping each stage's displacements, gradients and neighbours."""
+    for c in range(bases.shape[1]):
+        average_row(velocity, lattices, bases, c, i, m, rate, v + c * m)
+    for n in range(2 * m):
+        way[at(w + n)] = -scale * tableau[0, 1] * rate[at(v + n)]
+    for s in range(1, tableau.shape[0]):
+        for n in range(2 * m):
+            way[at(w + s * 2 * m + n)] = -scale * tableau[s, 0] * rate[at(v + n)]
+        for c in range(bases.shape[1]):
             b = (s - 1) * 2 + c
-            slope_row(velocity, lattices, bases, c, i, stage, (s - 1) * 2 * m, m, k, c * m,
-                      grad, b * 2 * m, place, b * 3 * m, part, b * 2 * m)  # fmt: skip
+            slope_row(velocity, lattices, bases, c, i, way, w + s * 2 * m, m, rate, v + c * m,
+                      slope, part, f + b * 2 * m, place, p + b * 3 * m)  # fmt: skip
         for n in range(2 * m):
-            foot[n] -= scale * tableau[s, 1] * k[n]
+            way[at(w + n)] -= scale * tableau[s, 1] * rate[at(v + n)]
 
 
 @row_function
-def trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, m, stage, grad, d_k, d_stage, d_foot):
-    """d_foot for a change of velocity, the stages and gradients coming from `trace_slopes_row`."""
-    for c in range(2):
-        average_row(d_velocity, lattices, bases, c, i, m, d_k, c * m)
+def trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, m, way, w, rate, v, slope, f):
+    """Change of foot for a change of velocity, to the third block of `rate`; after `trace_slopes_row`."""
+    for c in range(bases.shape[1]):
+        average_row(d_velocity, lattices, bases, c, i, m, rate, v + c * m)
     for n in range(2 * m):
-        d_foot[n] = -scale * tableau[0, 1] * d_k[n]
+        rate[at(v + 4 * m + n)] = -scale * tableau[0, 1] * rate[at(v + n)]
     for s in range(1, tableau.shape[0]):
         for n in range(2 * m):
-            d_stage[n] = -scale * tableau[s, 0] * d_k[n]
-        for c in range(2):
-            value_row(d_velocity, lattices, bases, c, i, stage, (s - 1) * 2 * m, m, d_k, c * m)
+            rate[at(v + 2 * m + n)] = -scale * tableau[s, 0] * rate[at(v + n)]
+        for c in range(bases.shape[1]):
+            value_row(d_velocity, lattices, bases, c, i, way, w + s * 2 * m, m, rate, v + c * m)
+            b = f + ((s - 1) * 2 + c) * 2 * m
             for n in range(m):
-                b = ((s - 1) * 2 + c) * 2 * m + n
-                d_k[c * m + n] += grad[b] * d_stage[n] + grad[b + m] * d_stage[m + n]
+                rate[at(v + c * m + n)] += (
+                    slope[at(b + n)] * rate[at(v + 2 * m + n)] + slope[at(b + m + n)] * rate[at(v + 3 * m + n)]
+                )
         for n in range(2 * m):
-            d_foot[n] -= scale * tableau[s, 1] * d_k[n]
+            rate[at(v + 4 * m + n)] -= scale * tableau[s, 1] * rate[at(v + n)]
 
 
 @row_function
-def trace_adjoint_row(tableau, scale, lattices, bases, i, m, foot_bar, grad, place, part, k_bar, carry,
-                      velocity_bar):  # fmt: skip
-    """Add (d foot / d velocity)^T foot_bar to velocity_bar."""
+def trace_adjoint_row(tableau, scale, lattices, bases, i, m, rate, v, slope, part, f, place, p, velocity_bar):
+    """Add (d foot / d velocity)^T foot_bar to velocity_bar; foot_bar is the third block of `rate`."""
     for n in range(2 * m):
-        carry[n] = 0
+        rate[at(v + 2 * m + n)] = 0
     for stage in range(1, tableau.shape[0]):
         s = tableau.shape[0] - stage
         above = tableau[s + 1, 0] if stage > 1 else tableau[0, 0]
         for n in range(2 * m):
-            k_bar[n] = -scale * (tableau[s, 1] * foot_bar[n] + above * carry[n])
-        for c in range(2):
+            rate[at(v + n)] = -scale * (tableau[s, 1] * rate[at(v + 4 * m + n)] + above * rate[at(v + 2 * m + n)])
+        for c in range(bases.shape[1]):
             b = (s - 1) * 2 + c
-            scatter_row(velocity_bar, place, b * 3 * m, part, b * 2 * m, m, k_bar, c * m)
+            scatter_row(velocity_bar, place, p + b * 3 * m, part, f + b * 2 * m, m, rate, v + c * m)
+        b = f + (s - 1) * 4 * m
         for n in range(m):
-            b = (s - 1) * 4 * m + n
-            u, v = k_bar[n], k_bar[m + n]
-            carry[n] = grad[b] * u + grad[b + 2 * m] * v
-            carry[m + n] = grad[b + m] * u + grad[b + 3 * m] * v
+            u0, u1 = rate[at(v + n)], rate[at(v + m + n)]
+            rate[at(v + 2 * m + n)] = slope[at(b + n)] * u0 + slope[at(b + 2 * m + n)] * u1
+            rate[at(v + 3 * m + n)] = slope[at(b + m + n)] * u0 + slope[at(b + 3 * m + n)] * u1
     above = tableau[1, 0] if tableau.shape[0] > 1 else tableau[0, 0]
     for n in range(2 * m):
-        k_bar[n] = -scale * (tableau[0, 1] * foot_bar[n] + above * carry[n])
-    for c in range(2):
-        spread_row(velocity_bar, lattices, bases, c, i, m, k_bar, c * m)
+        rate[at(v + n)] = -scale * (tableau[0, 1] * rate[at(v + 4 * m + n)] + above * rate[at(v + 2 * m + n)])
+    for c in range(bases.shape[1]):
+        spread_row(velocity_bar, lattices, bases, c, i, m, rate, v + c * m)
 
 
 @parallel_kernel
-def trace(tableau, scale, lattices, bases, points, velocity, feet, slabs):
+def trace(tableau, scale, lattices, bases, points, velocity, feet, slabs, way, rate):
     """feet = displacements of the backtraces from all points, component by component."""
     m0, m = points[0], points[1]
     size = m0 * m
     for slab in prange(slabs):
-        k = np.empty(2 * m, velocity.dtype)
-        stage = np.empty(2 * m, velocity.dtype)
-        foot = np.empty(2 * m, velocity.dtype)
+        w = slab * 6 * m
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
-            trace_row(tableau, scale, lattices, bases, velocity, i, m, k, stage, foot)
+            trace_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, w)
             o = i * m
-            for c in range(2):
+            for c in range(bases.shape[1]):
                 for n in range(m):
-                    feet[c * size + o + n] = foot[c * m + n]
+                    feet[at(c * size + o + n)] = way[at(w + c * m + n)]
 
 
 @parallel_kernel
-def trace_tangent(tableau, scale, lattices, bases, points, velocity, d_velocity, d_feet, slabs):
+def trace_tangent(tableau, scale, lattices, bases, points, velocity, d_velocity, d_feet, slabs, way, rate, slope,
+                  part, place):  # fmt: skip
     """d_feet for a change of velocity."""
     m0, m = points[0], points[1]
     size = m0 * m
-    stages = max(1, tableau.shape[0] - 1)
     for slab in prange(slabs):
-        k = np.empty(2 * m, velocity.dtype)
-        stage = np.empty(stages * 2 * m, velocity.dtype)
-        foot = np.empty(2 * m, velocity.dtype)
-        d_stage = np.empty(2 * m, velocity.dtype)
-        d_foot = np.empty(2 * m, velocity.dtype)
-        grad = np.empty(stages * 4 * m, velocity.dtype)
-        place = np.empty(stages * 6 * m, np.int32)
-        part = np.empty(stages * 4 * m, velocity.dtype)
+        w = slab * 6 * m
+        f = slab * (slope.size // slabs)
+        p = slab * (place.size // slabs)
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
-            trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, k, stage, foot, grad,
-                             place, part)  # fmt: skip
-            trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, m, stage, grad, k, d_stage,
-                              d_foot)  # fmt: skip
+            trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, w, slope, part,
+                             f, place, p)  # fmt: skip
+            trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, m, way, w, rate, w, slope, f)
             o = i * m
-            for c in range(2):
+            for c in range(bases.shape[1]):
                 for n in range(m):
-                    d_feet[c * size + o + n] = d_foot[c * m + n]
+                    d_feet[at(c * size + o + n)] = rate[at(w + (4 + c) * m + n)]
 
 
 @parallel_kernel
-def trace_adjoint(tableau, scale, lattices, bases, points, velocity, feet_bar, velocity_bar, slabs, colour):
+def trace_adjoint(tableau, scale, lattices, bases, points, velocity, feet_bar, velocity_bar, slabs, colour, way,
+                  rate, slope, part, place):  # fmt: skip
     """Add (d feet / d velocity)^T feet_bar to velocity_bar, for the slabs of one colour."""
     m0, m = points[0], points[1]
     size = m0 * m
-    stages = max(1, tableau.shape[0] - 1)
     for pair in prange((slabs + 1 - colour) // 2):
         slab = 2 * pair + colour
-        k = np.empty(2 * m, velocity.dtype)
-        stage = np.empty(stages * 2 * m, velocity.dtype)
-        foot = np.empty(2 * m, velocity.dtype)
-        carry = np.empty(2 * m, velocity.dtype)
-        grad = np.empty(stages * 4 * m, velocity.dtype)
-        place = np.empty(stages * 6 * m, np.int32)
-        part = np.empty(stages * 4 * m, velocity.dtype)
+        w = slab * 6 * m
+        f = slab * (slope.size // slabs)
+        p = slab * (place.size // slabs)
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
-            trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, k, stage, foot, grad,
-                             place, part)  # fmt: skip
+            trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, w, slope, part,
+                             f, place, p)  # fmt: skip
             o = i * m
-            for c in range(2):
+            for c in range(bases.shape[1]):
                 for n in range(m):
-                    foot[c * m + n] = feet_bar[c * size + o + n]
-            trace_adjoint_row(tableau, scale, lattices, bases, i, m, foot, grad, place, part, k, carry,
+                    rate[at(w + (4 + c) * m + n)] = feet_bar[at(c * size + o + n)]
+            trace_adjoint_row(tableau, scale, lattices, bases, i, m, rate, w, slope, part, f, place, p,
                               velocity_bar)  # fmt: skip
 
 
 @parallel_kernel
-def advect(tableau, scale, lattices, bases, points, carried, velocity, feet, out, slabs):
+def advect(tableau, scale, lattices, bases, points, carried, velocity, feet, out, slabs, way, rate):
     """out = carried, interpolated at the feet of the backtraces."""
     m0, m = points[0], points[1]
     for slab in prange(slabs):
-        k = np.empty(2 * m, velocity.dtype)
-        stage = np.empty(2 * m, velocity.dtype)
-        foot = np.empty(2 * m, velocity.dtype)
+        w = slab * 6 * m
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
             if tableau.shape[0] > 0:
-                trace_row(tableau, scale, lattices, bases, velocity, i, m, k, stage, foot)
+                trace_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, w)
             else:
-                for c in range(2):
-                    average_row(feet, lattices, bases, 3 + c, i, m, foot, c * m)
-            value_row(carried, lattices, bases, 2, i, foot, 0, m, out, i * m)
+                for c in range(bases.shape[1]):
+                    average_row(feet, lattices, bases, 3 + c, i, m, way, w + c * m)
+            value_row(carried, lattices, bases, 2, i, way, w, m, out, i * m)
 
 
 @parallel_kernel
 def advect_tangent(tableau, scale, lattices, bases, points, carried, velocity, feet, d_carried, d_velocity,
-                   d_feet, d_out, slabs):  # fmt: skip
+                   d_feet, d_out, slabs, way, rate, slope, part, place):  # fmt: skip
     """d_out for a change of the carried values and of the velocity (or of the shared feet)."""
     m0, m = points[0], points[1]
-    stages = max(1, tableau.shape[0] - 1)
     for slab in prange(slabs):
-        k = np.empty(2 * m, velocity.dtype)
-        stage = np.empty(stages * 2 * m, velocity.dtype)
-        foot = np.empty(2 * m, velocity.dtype)
-        d_stage = np.empty(2 * m, velocity.dtype)
-        d_foot = np.empty(2 * m, velocity.dtype)
-        grad = np.empty(stages * 4 * m, velocity.dtype)
-        place = np.empty(stages * 6 * m, np.int32)
-        part = np.empty(stages * 4 * m, velocity.dtype)
+        w = slab * 6 * m
+        f = slab * (slope.size // slabs)
+        p = slab * (place.size // slabs)
+        here = f + slope.size // slabs - 2 * m
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
             if tableau.shape[0] > 0:
-                trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, k, stage, foot, grad,
-                                 place, part)  # fmt: skip
-                trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, m, stage, grad, k,
-                                  d_stage, d_foot)  # fmt: skip
+                trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, w, slope,
+                                 part, f, place, p)  # fmt: skip
+                trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, m, way, w, rate, w,
+                                  slope, f)  # fmt: skip
             else:
-                for c in range(2):
-                    average_row(feet, lattices, bases, 3 + c, i, m, foot, c * m)
-                    average_row(d_feet, lattices, bases, 3 + c, i, m, d_foot, c * m)
+                for c in range(bases.shape[1]):
+                    average_row(feet, lattices, bases, 3 + c, i, m, way, w + c * m)
+                    average_row(d_feet, lattices, bases, 3 + c, i, m, rate, w + (4 + c) * m)
             o = i * m
-            value_row(d_carried, lattices, bases, 2, i, foot, 0, m, d_out, o)
-            slope_row(carried, lattices, bases, 2, i, foot, 0, m, k, 0, grad, 0, place, 0, part, 0)
+            value_row(d_carried, lattices, bases, 2, i, way, w, m, d_out, o)
+            slope_row(carried, lattices, bases, 2, i, way, w, m, rate, w, slope, part, here, place, p)
             for n in range(m):
-                d_out[o + n] += grad[n] * d_foot[n] + grad[m + n] * d_foot[m + n]
+                d_out[at(o + n)] += (
+                    slope[at(here + n)] * rate[at(w + 4 * m + n)]
+                    + slope[at(here + m + n)] * rate[at(w + 5 * m + n)]
+                )
 
 
 @parallel_kernel
 def advect_adjoint(tableau, scale, lattices, bases, points, carried, velocity, feet, out_bar, carried_bar,
-                   velocity_bar, feet_bar, slabs, colour):  # fmt: skip
+                   velocity_bar, feet_bar, slabs, colour, way, rate, slope, part, place):  # fmt: skip
     """Add the transpose of `advect_tangent` applied to out_bar, for the slabs of one colour."""
     m0, m = points[0], points[1]
-    stages = max(1, tableau.shape[0] - 1)
     for pair in prange((slabs + 1 - colour) // 2):
         slab = 2 * pair + colour
-        k = np.empty(2 * m, velocity.dtype)
-        stage = np.empty(stages * 2 * m, velocity.dtype)
-        foot = np.empty(2 * m, velocity.dtype)
-        carry = np.empty(2 * m, velocity.dtype)
-        grad = np.empty(stages * 4 * m, velocity.dtype)
-        place = np.empty(stages * 6 * m, np.int32)
-        part = np.empty(stages * 4 * m, velocity.dtype)
-        slopes = np.empty(2 * m, velocity.dtype)
-        here = np.empty(3 * m, np.int32)
-        share = np.empty(2 * m, velocity.dtype)
+        w = slab * 6 * m
+        f = slab * (slope.size // slabs)
+        p = slab * (place.size // slabs)
+        here = f + slope.size // slabs - 2 * m
+        near = p + place.size // slabs - 3 * m
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
             if tableau.shape[0] > 0:
-                trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, k, stage, foot, grad,
-                                 place, part)  # fmt: skip
+                trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, w, slope,
+                                 part, f, place, p)  # fmt: skip
             else:
-                for c in range(2):
-                    average_row(feet, lattices, bases, 3 + c, i, m, foot, c * m)
+                for c in range(bases.shape[1]):
+                    average_row(feet, lattices, bases, 3 + c, i, m, way, w + c * m)
             o = i * m
-            slope_row(carried, lattices, bases, 2, i, foot, 0, m, k, 0, slopes, 0, here, 0, share, 0)
-            scatter_row(carried_bar, here, 0, share, 0, m, out_bar, o)
-            for c in range(2):
+            slope_row(carried, lattices, bases, 2, i, way, w, m, rate, w, slope, part, here, place, near)
+            scatter_row(carried_bar, place, near, part, here, m, out_bar, o)
+            for c in range(bases.shape[1]):
                 for n in range(m):
-                    foot[c * m + n] = slopes[c * m + n] * out_bar[o + n]
+                    rate[at(w + (4 + c) * m + n)] = slope[at(here + c * m + n)] * out_bar[at(o + n)]
             if tableau.shape[0] > 0:
-                trace_adjoint_row(tableau, scale, lattices, bases, i, m, foot, grad, place, part, k,
-                                  carry, velocity_bar)  # fmt: skip
+                trace_adjoint_row(tableau, scale, lattices, bases, i, m, rate, w, slope, part, f, place, p,
+                                  velocity_bar)  # fmt: skip
             else:
-                for c in range(2):
-                    spread_row(feet_bar, lattices, bases, 3 + c, i, m, foot, c * m)
+                for c in range(bases.shape[1]):
+                    spread_row(feet_bar, lattices, bases, 3 + c, i, m, rate, w + (4 + c) * m)

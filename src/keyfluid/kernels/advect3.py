@@ -7,6 +7,14 @@ the diagonal. An empty tableau means *shared feet*: displacements were traced at
 
 `lattices` and `bases` (rows3.py) have a row for each velocity component (0-2), for the carried quantity (3)
 and for the components of the centred displacement (4-6). `points` is the lattice whose values are computed.
+
+Each slab has a stretch of the work arrays (`work_arrays` makes them; as arguments they are known not to overlap):
+
+    way     foot, then the displacements of stages 2 and 3           3 blocks of 3 m
+    rate    k or its adjoint or tangent; carry; change of foot       3 blocks of 3 m
+    slope, part, place     per stage and component: gradient, fractions, neighbours (rows3.slope_row); then
+            the same of the carried quantity
+
 Adjoint kernels add into their targets and work on slabs of one `colour` (even or odd): slabs are at least as
 thick as twice the reach of a scatter, so slabs of one colour never write to the same place, and the result
 has the same bits for any number of threads.
@@ -16,251 +24,243 @@ import numpy as np
 from numba import prange
 
 from .compile import parallel_kernel, row_function
+from .lattice import at
 from .rows3 import average_row, scatter_row, slope_row, spread_row, value_row
 
 
-@row_function
-def trace_row(tableau, scale, lattices, bases, velocity, i, j, m, k, stage, foot):
-    """Displacement `foot` of the backtrace from row (i, j); `stage` is left with the last stage's points."""
-    for c in range(3):
-        average_row(velocity, lattices, bases, c, i, j, m, k, c * m)
-    for n in range(3 * m):
-        foot[n] = -scale * tableau[0, 1] * k[n]
-    for s in range(1, tableau.shape[0]):
-        for n in range(3 * m):
-            stage[n] = -scale * tableau[s, 0] * k[n]
-        for c in range(3):
-            value_row(velocity, lattices, bases, c, i, j, stage, 0, m, k, c * m)
-        for n in range(3 * m):
-            foot[n] -= scale * tableau[s, 1] * k[n]
+def work_arrays(rows, stages, slabs, dtype):
+    """way, rate, slope, part, place for rows of `rows` points."""
+    tables = max(1, stages - 1) * 3 + 1
+    real = [np.empty(slabs * count * rows, dtype) for count in (9, 9, 3 * tables, 3 * tables)]
+    return (*real, np.empty(slabs * 4 * tables * rows, np.int32))
 
 
 @row_function
-def trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, k, stage, foot, grad, place, part):
-    """As `trace_row`, keeping for each stage s and component c the gradient of u_c and where it was read."""
-    for c in range(3):
-        average_row(velocity, lattices, bases, c, i, j, m, k, c * m)
+def trace_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, v):
+    """Displacement of the backtrace from row (i, j), to the first block of `way`."""
+    for c in range(bases.shape[1]):
+        average_row(velocity, lattices, bases, c, i, j, m, rate, v + c * m)
     for n in range(3 * m):
-        foot[n] = -scale * tableau[0, 1] * k[n]
+        way[at(w + n)] = -scale * tableau[0, 1] * rate[at(v + n)]
     for s in range(1, tableau.shape[0]):
         for n in range(3 * m):
-            stage[(s - 1) * 3 * m + n] = -scale * tableau[s, 0] * k[n]
-        for c in range(3):
+            way[at(w + 3 * m + n)] = -scale * tableau[s, 0] * rate[at(v + n)]
+        for c in range(bases.shape[1]):
+            value_row(velocity, lattices, bases, c, i, j, way, w + 3 * m, m, rate, v + c * m)
+        for n in range(3 * m):
+            way[at(w + n)] -= scale * tableau[s, 1] * rate[at(v + n)]
+
+
+@row_function
+def trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, v, slope, part, f, place, p):
+    """As `trace_row`, keeping each stage's displacements, gradients and neighbours."""
+    for c in range(bases.shape[1]):
+        average_row(velocity, lattices, bases, c, i, j, m, rate, v + c * m)
+    for n in range(3 * m):
+        way[at(w + n)] = -scale * tableau[0, 1] * rate[at(v + n)]
+    for s in range(1, tableau.shape[0]):
+        for n in range(3 * m):
+            way[at(w + s * 3 * m + n)] = -scale * tableau[s, 0] * rate[at(v + n)]
+        for c in range(bases.shape[1]):
             b = (s - 1) * 3 + c
-            slope_row(velocity, lattices, bases, c, i, j, stage, (s - 1) * 3 * m, m, k, c * m,
-                      grad, b * 3 * m, place, b * 4 * m, part, b * 3 * m)  # fmt: skip
+            slope_row(velocity, lattices, bases, c, i, j, way, w + s * 3 * m, m, rate, v + c * m,
+                      slope, part, f + b * 3 * m, place, p + b * 4 * m)  # fmt: skip
         for n in range(3 * m):
-            foot[n] -= scale * tableau[s, 1] * k[n]
+            way[at(w + n)] -= scale * tableau[s, 1] * rate[at(v + n)]
 
 
 @row_function
-def trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, j, m, stage, grad, d_k, d_stage, d_foot):
-    """d_foot for a change of velocity, the stages and gradients coming from `trace_slopes_row`."""
-    for c in range(3):
-        average_row(d_velocity, lattices, bases, c, i, j, m, d_k, c * m)
+def trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, j, m, way, w, rate, v, slope, f):
+    """Change of foot for a change of velocity, to the third block of `rate`; after `trace_slopes_row`."""
+    for c in range(bases.shape[1]):
+        average_row(d_velocity, lattices, bases, c, i, j, m, rate, v + c * m)
     for n in range(3 * m):
-        d_foot[n] = -scale * tableau[0, 1] * d_k[n]
+        rate[at(v + 6 * m + n)] = -scale * tableau[0, 1] * rate[at(v + n)]
     for s in range(1, tableau.shape[0]):
         for n in range(3 * m):
-            d_stage[n] = -scale * tableau[s, 0] * d_k[n]
-        for c in range(3):
-            value_row(d_velocity, lattices, bases, c, i, j, stage, (s - 1) * 3 * m, m, d_k, c * m)
+            rate[at(v + 3 * m + n)] = -scale * tableau[s, 0] * rate[at(v + n)]
+        for c in range(bases.shape[1]):
+            value_row(d_velocity, lattices, bases, c, i, j, way, w + s * 3 * m, m, rate, v + c * m)
+            b = f + ((s - 1) * 3 + c) * 3 * m
             for n in range(m):
-                b = ((s - 1) * 3 + c) * 3 * m + n
-                d_k[c * m + n] += (
-                    grad[b] * d_stage[n] + grad[b + m] * d_stage[m + n] + grad[b + 2 * m] * d_stage[2 * m + n]
+                rate[at(v + c * m + n)] += (
+                    slope[at(b + n)] * rate[at(v + 3 * m + n)]
+                    + slope[at(b + m + n)] * rate[at(v + 4 * m + n)]
+                    + slope[at(b + 2 * m + n)] * rate[at(v + 5 * m + n)]
                 )
         for n in range(3 * m):
-            d_foot[n] -= scale * tableau[s, 1] * d_k[n]
+            rate[at(v + 6 * m + n)] -= scale * tableau[s, 1] * rate[at(v + n)]
 
 
 @row_function
-def trace_adjoint_row(tableau, scale, lattices, bases, i, j, m, foot_bar, grad, place, part, k_bar, carry,
-                      velocity_bar):  # fmt: skip
-    """Add (d foot / d velocity)^T foot_bar to velocity_bar."""
+def trace_adjoint_row(tableau, scale, lattices, bases, i, j, m, rate, v, slope, part, f, place, p, velocity_bar):
+    """Add (d foot / d velocity)^T foot_bar to velocity_bar; foot_bar is the third block of `rate`."""
     for n in range(3 * m):
-        carry[n] = 0
+        rate[at(v + 3 * m + n)] = 0
     for stage in range(1, tableau.shape[0]):
         s = tableau.shape[0] - stage
         above = tableau[s + 1, 0] if stage > 1 else tableau[0, 0]
         for n in range(3 * m):
-            k_bar[n] = -scale * (tableau[s, 1] * foot_bar[n] + above * carry[n])
-        for c in range(3):
+            rate[at(v + n)] = -scale * (tableau[s, 1] * rate[at(v + 6 * m + n)] + above * rate[at(v + 3 * m + n)])
+        for c in range(bases.shape[1]):
             b = (s - 1) * 3 + c
-            scatter_row(velocity_bar, place, b * 4 * m, part, b * 3 * m, m, k_bar, c * m)
+            scatter_row(velocity_bar, place, p + b * 4 * m, part, f + b * 3 * m, m, rate, v + c * m)
+        b = f + (s - 1) * 9 * m
         for n in range(m):
-            b = (s - 1) * 9 * m + n
-            u, v, w = k_bar[n], k_bar[m + n], k_bar[2 * m + n]
-            carry[n] = grad[b] * u + grad[b + 3 * m] * v + grad[b + 6 * m] * w
-            carry[m + n] = grad[b + m] * u + grad[b + 4 * m] * v + grad[b + 7 * m] * w
-            carry[2 * m + n] = grad[b + 2 * m] * u + grad[b + 5 * m] * v + grad[b + 8 * m] * w
+            u0, u1, u2 = rate[at(v + n)], rate[at(v + m + n)], rate[at(v + 2 * m + n)]
+            rate[at(v + 3 * m + n)] = (
+                slope[at(b + n)] * u0 + slope[at(b + 3 * m + n)] * u1 + slope[at(b + 6 * m + n)] * u2
+            )
+            rate[at(v + 4 * m + n)] = (
+                slope[at(b + m + n)] * u0 + slope[at(b + 4 * m + n)] * u1 + slope[at(b + 7 * m + n)] * u2
+            )
+            rate[at(v + 5 * m + n)] = (
+                slope[at(b + 2 * m + n)] * u0 + slope[at(b + 5 * m + n)] * u1 + slope[at(b + 8 * m + n)] * u2
+            )
     above = tableau[1, 0] if tableau.shape[0] > 1 else tableau[0, 0]
     for n in range(3 * m):
-        k_bar[n] = -scale * (tableau[0, 1] * foot_bar[n] + above * carry[n])
-    for c in range(3):
-        spread_row(velocity_bar, lattices, bases, c, i, j, m, k_bar, c * m)
+        rate[at(v + n)] = -scale * (tableau[0, 1] * rate[at(v + 6 * m + n)] + above * rate[at(v + 3 * m + n)])
+    for c in range(bases.shape[1]):
+        spread_row(velocity_bar, lattices, bases, c, i, j, m, rate, v + c * m)
 
 
 @parallel_kernel
-def trace(tableau, scale, lattices, bases, points, velocity, feet, slabs):
+def trace(tableau, scale, lattices, bases, points, velocity, feet, slabs, way, rate):
     """feet = displacements of the backtraces from all points, component by component."""
     m0, m1, m = points[0], points[1], points[2]
     size = m0 * m1 * m
     for slab in prange(slabs):
-        k = np.empty(3 * m, velocity.dtype)
-        stage = np.empty(3 * m, velocity.dtype)
-        foot = np.empty(3 * m, velocity.dtype)
+        w = slab * 9 * m
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
             for j in range(m1):
-                trace_row(tableau, scale, lattices, bases, velocity, i, j, m, k, stage, foot)
+                trace_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w)
                 o = (i * m1 + j) * m
-                for c in range(3):
+                for c in range(bases.shape[1]):
                     for n in range(m):
-                        feet[c * size + o + n] = foot[c * m + n]
+                        feet[at(c * size + o + n)] = way[at(w + c * m + n)]
 
 
 @parallel_kernel
-def trace_tangent(tableau, scale, lattices, bases, points, velocity, d_velocity, d_feet, slabs):
+def trace_tangent(tableau, scale, lattices, bases, points, velocity, d_velocity, d_feet, slabs, way, rate, slope,
+                  part, place):  # fmt: skip
     """d_feet for a change of velocity."""
     m0, m1, m = points[0], points[1], points[2]
     size = m0 * m1 * m
-    stages = max(1, tableau.shape[0] - 1)
     for slab in prange(slabs):
-        k = np.empty(3 * m, velocity.dtype)
-        stage = np.empty(stages * 3 * m, velocity.dtype)
-        foot = np.empty(3 * m, velocity.dtype)
-        d_stage = np.empty(3 * m, velocity.dtype)
-        d_foot = np.empty(3 * m, velocity.dtype)
-        grad = np.empty(stages * 9 * m, velocity.dtype)
-        place = np.empty(stages * 12 * m, np.int32)
-        part = np.empty(stages * 9 * m, velocity.dtype)
+        w = slab * 9 * m
+        f = slab * (slope.size // slabs)
+        p = slab * (place.size // slabs)
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
             for j in range(m1):
-                trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, k, stage, foot, grad,
-                                 place, part)  # fmt: skip
-                trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, j, m, stage, grad, k, d_stage,
-                                  d_foot)  # fmt: skip
+                trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w, slope, part,
+                                 f, place, p)  # fmt: skip
+                trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, j, m, way, w, rate, w, slope, f)
                 o = (i * m1 + j) * m
-                for c in range(3):
+                for c in range(bases.shape[1]):
                     for n in range(m):
-                        d_feet[c * size + o + n] = d_foot[c * m + n]
+                        d_feet[at(c * size + o + n)] = rate[at(w + (6 + c) * m + n)]
 
 
 @parallel_kernel
-def trace_adjoint(tableau, scale, lattices, bases, points, velocity, feet_bar, velocity_bar, slabs, colour):
+def trace_adjoint(tableau, scale, lattices, bases, points, velocity, feet_bar, velocity_bar, slabs, colour, way,
+                  rate, slope, part, place):  # fmt: skip
     """Add (d feet / d velocity)^T feet_bar to velocity_bar, for the slabs of one colour."""
     m0, m1, m = points[0], points[1], points[2]
     size = m0 * m1 * m
-    stages = max(1, tableau.shape[0] - 1)
     for pair in prange((slabs + 1 - colour) // 2):
         slab = 2 * pair + colour
-        k = np.empty(3 * m, velocity.dtype)
-        stage = np.empty(stages * 3 * m, velocity.dtype)
-        foot = np.empty(3 * m, velocity.dtype)
-        carry = np.empty(3 * m, velocity.dtype)
-        grad = np.empty(stages * 9 * m, velocity.dtype)
-        place = np.empty(stages * 12 * m, np.int32)
-        part = np.empty(stages * 9 * m, velocity.dtype)
+        w = slab * 9 * m
+        f = slab * (slope.size // slabs)
+        p = slab * (place.size // slabs)
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
             for j in range(m1):
-                trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, k, stage, foot, grad,
-                                 place, part)  # fmt: skip
+                trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w, slope, part,
+                                 f, place, p)  # fmt: skip
                 o = (i * m1 + j) * m
-                for c in range(3):
+                for c in range(bases.shape[1]):
                     for n in range(m):
-                        foot[c * m + n] = feet_bar[c * size + o + n]
-                trace_adjoint_row(tableau, scale, lattices, bases, i, j, m, foot, grad, place, part, k, carry,
+                        rate[at(w + (6 + c) * m + n)] = feet_bar[at(c * size + o + n)]
+                trace_adjoint_row(tableau, scale, lattices, bases, i, j, m, rate, w, slope, part, f, place, p,
                                   velocity_bar)  # fmt: skip
 
 
 @parallel_kernel
-def advect(tableau, scale, lattices, bases, points, carried, velocity, feet, out, slabs):
+def advect(tableau, scale, lattices, bases, points, carried, velocity, feet, out, slabs, way, rate):
     """out = carried, interpolated at the feet of the backtraces."""
     m0, m1, m = points[0], points[1], points[2]
     for slab in prange(slabs):
-        k = np.empty(3 * m, velocity.dtype)
-        stage = np.empty(3 * m, velocity.dtype)
-        foot = np.empty(3 * m, velocity.dtype)
+        w = slab * 9 * m
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
             for j in range(m1):
                 if tableau.shape[0] > 0:
-                    trace_row(tableau, scale, lattices, bases, velocity, i, j, m, k, stage, foot)
+                    trace_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w)
                 else:
-                    for c in range(3):
-                        average_row(feet, lattices, bases, 4 + c, i, j, m, foot, c * m)
-                value_row(carried, lattices, bases, 3, i, j, foot, 0, m, out, (i * m1 + j) * m)
+                    for c in range(bases.shape[1]):
+                        average_row(feet, lattices, bases, 4 + c, i, j, m, way, w + c * m)
+                value_row(carried, lattices, bases, 3, i, j, way, w, m, out, (i * m1 + j) * m)
 
 
 @parallel_kernel
 def advect_tangent(tableau, scale, lattices, bases, points, carried, velocity, feet, d_carried, d_velocity,
-                   d_feet, d_out, slabs):  # fmt: skip
+                   d_feet, d_out, slabs, way, rate, slope, part, place):  # fmt: skip
     """d_out for a change of the carried values and of the velocity (or of the shared feet)."""
     m0, m1, m = points[0], points[1], points[2]
-    stages = max(1, tableau.shape[0] - 1)
     for slab in prange(slabs):
-        k = np.empty(3 * m, velocity.dtype)
-        stage = np.empty(stages * 3 * m, velocity.dtype)
-        foot = np.empty(3 * m, velocity.dtype)
-        d_stage = np.empty(3 * m, velocity.dtype)
-        d_foot = np.empty(3 * m, velocity.dtype)
-        grad = np.empty(stages * 9 * m, velocity.dtype)
-        place = np.empty(stages * 12 * m, np.int32)
-        part = np.empty(stages * 9 * m, velocity.dtype)
+        w = slab * 9 * m
+        f = slab * (slope.size // slabs)
+        p = slab * (place.size // slabs)
+        here = f + slope.size // slabs - 3 * m
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
             for j in range(m1):
                 if tableau.shape[0] > 0:
-                    trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, k, stage, foot, grad,
-                                     place, part)  # fmt: skip
-                    trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, j, m, stage, grad, k,
-                                      d_stage, d_foot)  # fmt: skip
+                    trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w, slope,
+                                     part, f, place, p)  # fmt: skip
+                    trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, j, m, way, w, rate, w,
+                                      slope, f)  # fmt: skip
                 else:
-                    for c in range(3):
-                        average_row(feet, lattices, bases, 4 + c, i, j, m, foot, c * m)
-                        average_row(d_feet, lattices, bases, 4 + c, i, j, m, d_foot, c * m)
+                    for c in range(bases.shape[1]):
+                        average_row(feet, lattices, bases, 4 + c, i, j, m, way, w + c * m)
+                        average_row(d_feet, lattices, bases, 4 + c, i, j, m, rate, w + (6 + c) * m)
                 o = (i * m1 + j) * m
-                value_row(d_carried, lattices, bases, 3, i, j, foot, 0, m, d_out, o)
-                slope_row(carried, lattices, bases, 3, i, j, foot, 0, m, k, 0, grad, 0, place, 0, part, 0)
+                value_row(d_carried, lattices, bases, 3, i, j, way, w, m, d_out, o)
+                slope_row(carried, lattices, bases, 3, i, j, way, w, m, rate, w, slope, part, here, place, p)
                 for n in range(m):
-                    d_out[o + n] += (
-                        grad[n] * d_foot[n] + grad[m + n] * d_foot[m + n] + grad[2 * m + n] * d_foot[2 * m + n]
+                    d_out[at(o + n)] += (
+                        slope[at(here + n)] * rate[at(w + 6 * m + n)]
+                        + slope[at(here + m + n)] * rate[at(w + 7 * m + n)]
+                        + slope[at(here + 2 * m + n)] * rate[at(w + 8 * m + n)]
                     )
 
 
 @parallel_kernel
 def advect_adjoint(tableau, scale, lattices, bases, points, carried, velocity, feet, out_bar, carried_bar,
-                   velocity_bar, feet_bar, slabs, colour):  # fmt: skip
+                   velocity_bar, feet_bar, slabs, colour, way, rate, slope, part, place):  # fmt: skip
     """Add the transpose of `advect_tangent` applied to out_bar, for the slabs of one colour."""
     m0, m1, m = points[0], points[1], points[2]
-    stages = max(1, tableau.shape[0] - 1)
     for pair in prange((slabs + 1 - colour) // 2):
         slab = 2 * pair + colour
-        k = np.empty(3 * m, velocity.dtype)
-        stage = np.empty(stages * 3 * m, velocity.dtype)
-        foot = np.empty(3 * m, velocity.dtype)
-        carry = np.empty(3 * m, velocity.dtype)
-        grad = np.empty(stages * 9 * m, velocity.dtype)
-        place = np.empty(stages * 12 * m, np.int32)
-        part = np.empty(stages * 9 * m, velocity.dtype)
-        slopes = np.empty(3 * m, velocity.dtype)
-        here = np.empty(4 * m, np.int32)
-        share = np.empty(3 * m, velocity.dtype)
+        w = slab * 9 * m
+        f = slab * (slope.size // slabs)
+        p = slab * (place.size // slabs)
+        here = f + slope.size // slabs - 3 * m
+        near = p + place.size // slabs - 4 * m
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
             for j in range(m1):
                 if tableau.shape[0] > 0:
-                    trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, k, stage, foot, grad,
-                                     place, part)  # fmt: skip
+                    trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w, slope,
+                                     part, f, place, p)  # fmt: skip
                 else:
-                    for c in range(3):
-                        average_row(feet, lattices, bases, 4 + c, i, j, m, foot, c * m)
+                    for c in range(bases.shape[1]):
+                        average_row(feet, lattices, bases, 4 + c, i, j, m, way, w + c * m)
                 o = (i * m1 + j) * m
-                slope_row(carried, lattices, bases, 3, i, j, foot, 0, m, k, 0, slopes, 0, here, 0, share, 0)
-                scatter_row(carried_bar, here, 0, share, 0, m, out_bar, o)
-                for c in range(3):
+                slope_row(carried, lattices, bases, 3, i, j, way, w, m, rate, w, slope, part, here, place, near)
+                scatter_row(carried_bar, place, near, part, here, m, out_bar, o)
+                for c in range(bases.shape[1]):
                     for n in range(m):
-                        foot[c * m + n] = slopes[c * m + n] * out_bar[o + n]
+                        rate[at(w + (6 + c) * m + n)] = slope[at(here + c * m + n)] * out_bar[at(o + n)]
                 if tableau.shape[0] > 0:
-                    trace_adjoint_row(tableau, scale, lattices, bases, i, j, m, foot, grad, place, part, k,
-                                      carry, velocity_bar)  # fmt: skip
+                    trace_adjoint_row(tableau, scale, lattices, bases, i, j, m, rate, w, slope, part, f, place, p,
+                                      velocity_bar)  # fmt: skip
                 else:
-                    for c in range(3):
-                        spread_row(feet_bar, lattices, bases, 4 + c, i, j, m, foot, c * m)
+                    for c in range(bases.shape[1]):
+                        spread_row(feet_bar, lattices, bases, 4 + c, i, j, m, rate, w + (6 + c) * m)

@@ -26,10 +26,15 @@ from typing import Any
 import llvmlite.binding as llvm
 import numba
 
-numba.config.THREADING_LAYER_PRIORITY = ["omp", "tbb", "workqueue"]
+from keyfluid.threads import LAYERS
+
+numba.config.THREADING_LAYER_PRIORITY = LAYERS
 _host = llvm.get_host_cpu_features()
 if not numba.config.CPU_FEATURES and _host.get("avx2"):
     numba.config.CPU_FEATURES = _host.flatten() + ",+fast-gather"
+
+# Rows pass many buffers; LLVM's default of 8 overlap checks per loop would leave them unvectorised.
+llvm.set_option("keyfluid", "-runtime-memory-check-threshold=128")
 
 # Fused multiply-adds and unsigned zeros; nothing that reorders sums or assumes away NaN.
 _FASTMATH = {"contract", "nsz"}

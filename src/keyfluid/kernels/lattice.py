@@ -7,13 +7,26 @@ A lattice axis has n values and a period: n where it is periodic, 0 where coordi
 [0, n - 1]. On a periodic axis a displacement is clamped to one period.
 
 Linear interpolation has kinks where the coordinate is an integer. There the derivative is the mean of the two
-one-sided ones: `locate` gives the right-hand interval, or `from_left` the left-hand one. A coordinate that was
-clamped has derivative 0, hence half the inner one just at the clamp.
+one-sided ones: `locate_side` gives the interval on either side. A coordinate that was clamped
+has derivative 0, hence half the inner one just at the clamp.
 """
 
 import numpy as np
 
 from .compile import row_function
+
+
+@row_function
+def index(offset):
+    """An offset as an index: unsigned, so that Numba does not look for negative ones, and seen by LLVM to be below
+    2^31, so that it gathers with 32-bit indices."""
+    return np.uint32(offset) & np.uint32(0x7FFFFFFF)
+
+
+@row_function
+def at(offset):
+    """An offset along a row as an index: unsigned, so that LLVM sees the row to be contiguous."""
+    return np.uint64(offset)
 
 
 @row_function
@@ -26,38 +39,47 @@ def bounds(i, n, period, like):
 
 
 @row_function
-def step_right(left, n, period, stride):
-    """Offset from value `left` to its right neighbour; 0 at a clamped end."""
-    if left < n - 1:
-        return stride
+def last_step(n, period, stride):
+    """Offset from the last value of an axis to its right neighbour: back to the first, or nowhere."""
     return stride * (np.int32(1) - n) if period > 0 else np.int32(0)
 
 
 @row_function
-def locate(r, i, low, high, n, period, stride, from_left):
-    """Offset of the left neighbour, step to the right one, fraction between them, clamped displacement.
+def locate(r, i, low, high, n, period, stride, last):
+    """Offset of the left neighbour, step to the right one, fraction between them."""
+    x = min(max(r, low), high)
+    whole = np.floor(x)
+    left = np.int32(i) + np.int32(whole)
+    if left < 0:
+        left += period
+    if left >= n:
+        left -= period
+    step = stride if left < n - 1 else last
+    return left * stride, step, x - whole
 
-    An integer coordinate is the left end (fraction 0) of the interval after it, or, `from_left`, the right
-    end (fraction 1) of the interval before it.
+
+@row_function
+def locate_side(r, i, low, high, n, period, stride, last, side, real_side):
+    """As `locate`, and 1 or 0: whether the coordinate was free to move.
+
+    An integer coordinate is the left end (fraction 0) of the interval after it for side 0, the right end
+    (fraction 1) of the interval before it for side 1; `real_side` is the same number in the dtype of r.
     """
     x = min(max(r, low), high)
     whole = np.floor(x)
     fraction = x - whole
     left = np.int32(i) + np.int32(whole)
-    outside = False
-    if from_left and fraction == 0:
-        left -= np.int32(1)
-        fraction += 1
-        outside = left < 0 and period == 0
+    if fraction == 0:
+        left -= side
+        fraction += real_side
     if left < 0:
         left += period
     if left >= n:
         left -= period
-    step = step_right(left, n, period, stride)
-    if outside:
-        left = np.int32(0)
-        step = np.int32(0)
-    return left * stride, step, fraction, x
+    step = stride if left < n - 1 else last
+    step = step if left >= 0 else np.int32(0)
+    left = max(left, np.int32(0))
+    return left * stride, step, fraction, np.int32(x == r)
 
 
 @row_function

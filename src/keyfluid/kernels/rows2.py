@@ -8,7 +8,7 @@ in the flat array, sizes n0, n1, periods of the two axes (see lattice.py).
 import numpy as np
 
 from .compile import row_function
-from .lattice import bounds, locate, neighbour
+from .lattice import at, bounds, index, last_step, locate, locate_side, neighbour
 
 
 @row_function
@@ -19,69 +19,74 @@ def value_row(a, lattices, bases, c, i, r, rs, m, out, start):
     b0, b1 = bases[c, 0], bases[c, 1]
     low0, high0 = bounds(i, n0, p0, bases)
     low1, high1 = bounds(0, n1, p1, bases)
+    s0, s1 = n1, np.int32(1)
+    last0, last1 = last_step(n0, p0, s0), last_step(n1, p1, s1)
     clamped = bases.dtype.type(p1 == 0)
     for k in range(m):
-        at = clamped * bases.dtype.type(k)
-        x, dx, f, _ = locate(r[rs + k] + b0, i, low0, high0, n0, p0, n1, False)
-        y, dy, g, _ = locate(r[rs + m + k] + b1, k, low1 - at, high1 - at, n1, p1, np.int32(1), False)
+        shift = clamped * bases.dtype.type(k)
+        x, dx, f = locate(r[at(rs + k)] + b0, i, low0, high0, n0, p0, s0, last0)
+        y, dy, g = locate(r[at(rs + m + k)] + b1, k, low1 - shift, high1 - shift, n1, p1, s1, last1)
         o = first + x + y
-        a0 = a[np.uint32(o)]
-        a0 += g * (a[np.uint32(o + dy)] - a0)
+        a0 = a[index(o)]
+        a0 += g * (a[index(o + dy)] - a0)
         o += dx
-        a1 = a[np.uint32(o)]
-        a1 += g * (a[np.uint32(o + dy)] - a1)
-        out[start + k] = a0 + f * (a1 - a0)
+        a1 = a[index(o)]
+        a1 += g * (a[index(o + dy)] - a1)
+        out[at(start + k)] = a0 + f * (a1 - a0)
 
 
 @row_function
 def slope(a, o, dx, dy, f, g):
     """Value and the two derivatives of the bilinear interpolant in one cell."""
-    a00 = a[np.uint32(o)]
-    a01 = a[np.uint32(o + dy)]
-    a10 = a[np.uint32(o + dx)]
-    a11 = a[np.uint32(o + dx + dy)]
+    a00 = a[index(o)]
+    a01 = a[index(o + dy)]
+    a10 = a[index(o + dx)]
+    a11 = a[index(o + dx + dy)]
     y0, y1 = a01 - a00, a11 - a10
     v0, v1 = a00 + g * y0, a10 + g * y1
     return v0 + f * (v1 - v0), v1 - v0, y0 + f * (y1 - y0)
 
 
 @row_function
-def slope_row(a, lattices, bases, c, i, r, rs, m, value, vs, grad, gs, place, ps, part, fs):
+def slope_row(a, lattices, bases, c, i, r, rs, m, value, vs, grad, part, gs, place, ps):
     """Value and gradient (per cell) of a at the points r[rs:], and where they are, for `scatter_row`.
 
     A second pass, needed only if some point is at a kink, takes the mean with the left-hand derivative.
 
-    value[vs + k]; grad[gs + axis m + k]; place[ps + 0..2 m + k]: offset and two steps; part[fs + axis m + k].
+    value[vs + k]; grad[gs + axis m + k]; place[ps + 0..2 m + k]: offset and two steps; part[gs + axis m + k].
     """
     first, n0, n1 = lattices[c, 0], lattices[c, 1], lattices[c, 2]
     p0, p1 = lattices[c, 3], lattices[c, 4]
     b0, b1 = bases[c, 0], bases[c, 1]
     low0, high0 = bounds(i, n0, p0, bases)
     low1, high1 = bounds(0, n1, p1, bases)
+    s0, s1 = n1, np.int32(1)
+    last0, last1 = last_step(n0, p0, s0), last_step(n1, p1, s1)
     real = bases.dtype.type
     clamped = real(p1 == 0)
     for side in range(2):
-        kinks = np.int32(0)
+        kink = False
         share = real(1.0) if side == 0 else real(0.5)
+        which = np.int32(side)
         for k in range(m):
-            at = clamped * real(k)
-            u0, u1 = r[rs + k] + b0, r[rs + m + k] + b1
-            x, dx, f, x0 = locate(u0, i, low0, high0, n0, p0, n1, side == 1)
-            y, dy, g, x1 = locate(u1, k, low1 - at, high1 - at, n1, p1, np.int32(1), side == 1)
+            shift = clamped * real(k)
+            u0, u1 = r[at(rs + k)] + b0, r[at(rs + m + k)] + b1
+            x, dx, f, x0 = locate_side(u0, i, low0, high0, n0, p0, s0, last0, which, real(side))
+            y, dy, g, x1 = locate_side(u1, k, low1 - shift, high1 - shift, n1, p1, s1, last1, which, real(side))
             o = first + x + y
             v, d0, d1 = slope(a, o, dx, dy, f, g)
-            value[vs + k] = v if side == 0 else value[vs + k]
-            before = grad[gs + k] if side == 1 else real(0)
-            grad[gs + k] = share * (before + d0 * real(x0 == u0))
-            before = grad[gs + m + k] if side == 1 else real(0)
-            grad[gs + m + k] = share * (before + d1 * real(x1 == u1))
-            place[ps + k] = o
-            place[ps + m + k] = dx
-            place[ps + 2 * m + k] = dy
-            part[fs + k] = f
-            part[fs + m + k] = g
-            kinks += np.int32((f == 0) | (g == 0))
-        if kinks == 0:
+            value[at(vs + k)] = v if side == 0 else value[at(vs + k)]
+            before = grad[at(gs + k)] if side == 1 else real(0)
+            grad[at(gs + k)] = share * (before + real(x0) * d0)
+            before = grad[at(gs + m + k)] if side == 1 else real(0)
+            grad[at(gs + m + k)] = share * (before + real(x1) * d1)
+            place[at(ps + k)] = o
+            place[at(ps + m + k)] = dx
+            place[at(ps + 2 * m + k)] = dy
+            part[at(gs + k)] = f
+            part[at(gs + m + k)] = g
+            kink |= (f == 0) | (g == 0)
+        if not kink:
             break
 
 
@@ -89,18 +94,18 @@ def slope_row(a, lattices, bases, c, i, r, rs, m, value, vs, grad, gs, place, ps
 def scatter_row(target, place, ps, part, fs, m, weight, ws):
     """Transpose of interpolation: spread weight[ws + k] over the four neighbours of point k."""
     for k in range(m):
-        o = place[ps + k]
-        dx = place[ps + m + k]
-        dy = place[ps + 2 * m + k]
-        g = part[fs + m + k]
-        w = weight[ws + k]
-        w1 = w * part[fs + k]
+        o = place[at(ps + k)]
+        dx = place[at(ps + m + k)]
+        dy = place[at(ps + 2 * m + k)]
+        g = part[at(fs + m + k)]
+        w = weight[at(ws + k)]
+        w1 = w * part[at(fs + k)]
         w0 = w - w1
-        target[np.uint32(o)] += w0 - w0 * g
-        target[np.uint32(o + dy)] += w0 * g
+        target[index(o)] += w0 - w0 * g
+        target[index(o + dy)] += w0 * g
         o += dx
-        target[np.uint32(o)] += w1 - w1 * g
-        target[np.uint32(o + dy)] += w1 * g
+        target[index(o)] += w1 - w1 * g
+        target[index(o + dy)] += w1 * g
 
 
 @row_function
@@ -120,28 +125,30 @@ def average_row(a, lattices, bases, c, i, m, out, start):
     n1, p1 = lattices[c, 2], lattices[c, 4]
     quarter = bases.dtype.type(0.25)
     for k in range(max(0, -y0), min(m, n1 - y1)):
-        out[start + k] = quarter * ((a[o0 + y0 + k] + a[o1 + y0 + k]) + (a[o0 + y1 + k] + a[o1 + y1 + k]))
+        out[at(start + k)] = quarter * ((a[at(o0 + y0 + k)] + a[at(o1 + y0 + k)]) + (a[at(o0 + y1 + k)] + a[at(o1 + y1 + k)]))
     for side in range(2):
         k = 0 if side == 0 else m - 1
         z0 = neighbour(np.int32(k) + y0, n1, p1)
         z1 = neighbour(np.int32(k) + y1, n1, p1)
-        out[start + k] = quarter * ((a[o0 + z0] + a[o1 + z0]) + (a[o0 + z1] + a[o1 + z1]))
+        out[at(start + k)] = quarter * ((a[at(o0 + z0)] + a[at(o1 + z0)]) + (a[at(o0 + z1)] + a[at(o1 + z1)]))
 
 
 @row_function
 def spread_row(target, lattices, bases, c, i, m, weight, ws):
-    """Transpose of `average_row`."""
+    """Transpose of `average_row`; rows that coincide are visited once, with their shares added up."""
     o0, o1, y0, y1 = row_starts(lattices, bases, c, i)
     n1, p1 = lattices[c, 2], lattices[c, 4]
-    quarter = bases.dtype.type(0.25)
-    for row in range(2):
+    rows = 1 if o0 == o1 else 2
+    sides = 1 if y0 == y1 else 2
+    share = bases.dtype.type(1) / bases.dtype.type(rows * sides)
+    for row in range(rows):
         o = o0 if row == 0 else o1
-        for side in range(2):
+        for side in range(sides):
             y = y0 if side == 0 else y1
             low, high = max(0, -y), min(m, n1 - y)
             for k in range(low, high):
-                target[o + y + k] += quarter * weight[ws + k]
+                target[at(o + y + k)] += share * weight[at(ws + k)]
             for k in range(low):
-                target[o + neighbour(np.int32(k) + y, n1, p1)] += quarter * weight[ws + k]
+                target[at(o + neighbour(np.int32(k) + y, n1, p1))] += share * weight[at(ws + k)]
             for k in range(high, m):
-                target[o + neighbour(np.int32(k) + y, n1, p1)] += quarter * weight[ws + k]
+                target[at(o + neighbour(np.int32(k) + y, n1, p1))] += share * weight[at(ws + k)]

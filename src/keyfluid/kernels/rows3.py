@@ -11,7 +11,7 @@ three axes (see lattice.py). Arrays are flat and come with the offset of the row
 import numpy as np
 
 from .compile import row_function
-from .lattice import bounds, locate, neighbour
+from .lattice import at, bounds, index, last_step, locate, locate_side, neighbour
 
 
 @row_function
@@ -23,39 +23,41 @@ def value_row(a, lattices, bases, c, i, j, r, rs, m, out, start):
     low0, high0 = bounds(i, n0, p0, bases)
     low1, high1 = bounds(j, n1, p1, bases)
     low2, high2 = bounds(0, n2, p2, bases)
+    s0, s1, s2 = n1 * n2, n2, np.int32(1)
+    last0, last1, last2 = last_step(n0, p0, s0), last_step(n1, p1, s1), last_step(n2, p2, s2)
     clamped = bases.dtype.type(p2 == 0)
     for k in range(m):
-        at = clamped * bases.dtype.type(k)
-        x, dx, f, _ = locate(r[rs + k] + b0, i, low0, high0, n0, p0, n1 * n2, False)
-        y, dy, g, _ = locate(r[rs + m + k] + b1, j, low1, high1, n1, p1, n2, False)
-        z, dz, h, _ = locate(r[rs + 2 * m + k] + b2, k, low2 - at, high2 - at, n2, p2, np.int32(1), False)
+        shift = clamped * bases.dtype.type(k)
+        x, dx, f = locate(r[at(rs + k)] + b0, i, low0, high0, n0, p0, s0, last0)
+        y, dy, g = locate(r[at(rs + m + k)] + b1, j, low1, high1, n1, p1, s1, last1)
+        z, dz, h = locate(r[at(rs + 2 * m + k)] + b2, k, low2 - shift, high2 - shift, n2, p2, s2, last2)
         o = first + x + y + z
-        a00 = a[np.uint32(o)]
-        a01 = a[np.uint32(o + dy)]
-        a00 += h * (a[np.uint32(o + dz)] - a00)
-        a01 += h * (a[np.uint32(o + dy + dz)] - a01)
+        a00 = a[index(o)]
+        a01 = a[index(o + dy)]
+        a00 += h * (a[index(o + dz)] - a00)
+        a01 += h * (a[index(o + dy + dz)] - a01)
         o += dx
-        a10 = a[np.uint32(o)]
-        a11 = a[np.uint32(o + dy)]
-        a10 += h * (a[np.uint32(o + dz)] - a10)
-        a11 += h * (a[np.uint32(o + dy + dz)] - a11)
+        a10 = a[index(o)]
+        a11 = a[index(o + dy)]
+        a10 += h * (a[index(o + dz)] - a10)
+        a11 += h * (a[index(o + dy + dz)] - a11)
         a00 += g * (a01 - a00)
         a10 += g * (a11 - a10)
-        out[start + k] = a00 + f * (a10 - a00)
+        out[at(start + k)] = a00 + f * (a10 - a00)
 
 
 @row_function
 def slope(a, o, dx, dy, dz, f, g, h):
     """Value and the three derivatives of the trilinear interpolant in one cell."""
-    a000 = a[np.uint32(o)]
-    a001 = a[np.uint32(o + dz)]
-    a010 = a[np.uint32(o + dy)]
-    a011 = a[np.uint32(o + dy + dz)]
+    a000 = a[index(o)]
+    a001 = a[index(o + dz)]
+    a010 = a[index(o + dy)]
+    a011 = a[index(o + dy + dz)]
     o += dx
-    a100 = a[np.uint32(o)]
-    a101 = a[np.uint32(o + dz)]
-    a110 = a[np.uint32(o + dy)]
-    a111 = a[np.uint32(o + dy + dz)]
+    a100 = a[index(o)]
+    a101 = a[index(o + dz)]
+    a110 = a[index(o + dy)]
+    a111 = a[index(o + dy + dz)]
     z00, z01, z10, z11 = a001 - a000, a011 - a010, a101 - a100, a111 - a110
     v00, v01, v10, v11 = a000 + h * z00, a010 + h * z01, a100 + h * z10, a110 + h * z11
     y0, y1 = v01 - v00, v11 - v10
@@ -65,12 +67,12 @@ def slope(a, o, dx, dy, dz, f, g, h):
 
 
 @row_function
-def slope_row(a, lattices, bases, c, i, j, r, rs, m, value, vs, grad, gs, place, ps, part, fs):
+def slope_row(a, lattices, bases, c, i, j, r, rs, m, value, vs, grad, part, gs, place, ps):
     """Value and gradient (per cell) of a at the points r[rs:], and where they are, for `scatter_row`.
 
     A second pass, needed only if some point is at a kink, takes the mean with the left-hand derivative.
 
-    value[vs + k]; grad[gs + axis m + k]; place[ps + 0..3 m + k]: offset and three steps; part[fs + axis m + k].
+    value[vs + k]; grad[gs + axis m + k]; place[ps + 0..3 m + k]: offset and three steps; part[gs + axis m + k].
     """
     first, n0, n1, n2 = lattices[c, 0], lattices[c, 1], lattices[c, 2], lattices[c, 3]
     p0, p1, p2 = lattices[c, 4], lattices[c, 5], lattices[c, 6]
@@ -78,35 +80,38 @@ def slope_row(a, lattices, bases, c, i, j, r, rs, m, value, vs, grad, gs, place,
     low0, high0 = bounds(i, n0, p0, bases)
     low1, high1 = bounds(j, n1, p1, bases)
     low2, high2 = bounds(0, n2, p2, bases)
+    s0, s1, s2 = n1 * n2, n2, np.int32(1)
+    last0, last1, last2 = last_step(n0, p0, s0), last_step(n1, p1, s1), last_step(n2, p2, s2)
     real = bases.dtype.type
     clamped = real(p2 == 0)
     for side in range(2):
-        kinks = np.int32(0)
+        kink = False
         share = real(1.0) if side == 0 else real(0.5)
+        which = np.int32(side)
         for k in range(m):
-            at = clamped * real(k)
-            u0, u1, u2 = r[rs + k] + b0, r[rs + m + k] + b1, r[rs + 2 * m + k] + b2
-            x, dx, f, x0 = locate(u0, i, low0, high0, n0, p0, n1 * n2, side == 1)
-            y, dy, g, x1 = locate(u1, j, low1, high1, n1, p1, n2, side == 1)
-            z, dz, h, x2 = locate(u2, k, low2 - at, high2 - at, n2, p2, np.int32(1), side == 1)
+            shift = clamped * real(k)
+            u0, u1, u2 = r[at(rs + k)] + b0, r[at(rs + m + k)] + b1, r[at(rs + 2 * m + k)] + b2
+            x, dx, f, x0 = locate_side(u0, i, low0, high0, n0, p0, s0, last0, which, real(side))
+            y, dy, g, x1 = locate_side(u1, j, low1, high1, n1, p1, s1, last1, which, real(side))
+            z, dz, h, x2 = locate_side(u2, k, low2 - shift, high2 - shift, n2, p2, s2, last2, which, real(side))
             o = first + x + y + z
             v, d0, d1, d2 = slope(a, o, dx, dy, dz, f, g, h)
-            value[vs + k] = v if side == 0 else value[vs + k]
-            before = grad[gs + k] if side == 1 else real(0)
-            grad[gs + k] = share * (before + d0 * real(x0 == u0))
-            before = grad[gs + m + k] if side == 1 else real(0)
-            grad[gs + m + k] = share * (before + d1 * real(x1 == u1))
-            before = grad[gs + 2 * m + k] if side == 1 else real(0)
-            grad[gs + 2 * m + k] = share * (before + d2 * real(x2 == u2))
-            place[ps + k] = o
-            place[ps + m + k] = dx
-            place[ps + 2 * m + k] = dy
-            place[ps + 3 * m + k] = dz
-            part[fs + k] = f
-            part[fs + m + k] = g
-            part[fs + 2 * m + k] = h
-            kinks += np.int32((f == 0) | (g == 0) | (h == 0))
-        if kinks == 0:
+            value[at(vs + k)] = v if side == 0 else value[at(vs + k)]
+            before = grad[at(gs + k)] if side == 1 else real(0)
+            grad[at(gs + k)] = share * (before + real(x0) * d0)
+            before = grad[at(gs + m + k)] if side == 1 else real(0)
+            grad[at(gs + m + k)] = share * (before + real(x1) * d1)
+            before = grad[at(gs + 2 * m + k)] if side == 1 else real(0)
+            grad[at(gs + 2 * m + k)] = share * (before + real(x2) * d2)
+            place[at(ps + k)] = o
+            place[at(ps + m + k)] = dx
+            place[at(ps + 2 * m + k)] = dy
+            place[at(ps + 3 * m + k)] = dz
+            part[at(gs + k)] = f
+            part[at(gs + m + k)] = g
+            part[at(gs + 2 * m + k)] = h
+            kink |= (f == 0) | (g == 0) | (h == 0)
+        if not kink:
             break
 
 
@@ -114,29 +119,29 @@ def slope_row(a, lattices, bases, c, i, j, r, rs, m, value, vs, grad, gs, place,
 def scatter_row(target, place, ps, part, fs, m, weight, ws):
     """Transpose of interpolation: spread weight[ws + k] over the eight neighbours of point k."""
     for k in range(m):
-        o = place[ps + k]
-        dx = place[ps + m + k]
-        dy = place[ps + 2 * m + k]
-        dz = place[ps + 3 * m + k]
-        f = part[fs + k]
-        g = part[fs + m + k]
-        h = part[fs + 2 * m + k]
-        w = weight[ws + k]
+        o = place[at(ps + k)]
+        dx = place[at(ps + m + k)]
+        dy = place[at(ps + 2 * m + k)]
+        dz = place[at(ps + 3 * m + k)]
+        f = part[at(fs + k)]
+        g = part[at(fs + m + k)]
+        h = part[at(fs + 2 * m + k)]
+        w = weight[at(ws + k)]
         w1 = w * f
         w0 = w - w1
         w01 = w0 * g
         w00 = w0 - w01
         w11 = w1 * g
         w10 = w1 - w11
-        target[np.uint32(o)] += w00 - w00 * h
-        target[np.uint32(o + dz)] += w00 * h
-        target[np.uint32(o + dy)] += w01 - w01 * h
-        target[np.uint32(o + dy + dz)] += w01 * h
+        target[index(o)] += w00 - w00 * h
+        target[index(o + dz)] += w00 * h
+        target[index(o + dy)] += w01 - w01 * h
+        target[index(o + dy + dz)] += w01 * h
         o += dx
-        target[np.uint32(o)] += w10 - w10 * h
-        target[np.uint32(o + dz)] += w10 * h
-        target[np.uint32(o + dy)] += w11 - w11 * h
-        target[np.uint32(o + dy + dz)] += w11 * h
+        target[index(o)] += w10 - w10 * h
+        target[index(o + dz)] += w10 * h
+        target[index(o + dy)] += w11 - w11 * h
+        target[index(o + dy + dz)] += w11 * h
 
 
 @row_function
@@ -163,32 +168,36 @@ def average_row(a, lattices, bases, c, i, j, m, out, start):
     n2, p2 = lattices[c, 3], lattices[c, 6]
     eighth = bases.dtype.type(0.125)
     for k in range(max(0, -z0), min(m, n2 - z1)):
-        left = (a[o00 + z0 + k] + a[o01 + z0 + k]) + (a[o10 + z0 + k] + a[o11 + z0 + k])
-        right = (a[o00 + z1 + k] + a[o01 + z1 + k]) + (a[o10 + z1 + k] + a[o11 + z1 + k])
-        out[start + k] = eighth * (left + right)
+        left = (a[at(o00 + z0 + k)] + a[at(o01 + z0 + k)]) + (a[at(o10 + z0 + k)] + a[at(o11 + z0 + k)])
+        right = (a[at(o00 + z1 + k)] + a[at(o01 + z1 + k)]) + (a[at(o10 + z1 + k)] + a[at(o11 + z1 + k)])
+        out[at(start + k)] = eighth * (left + right)
     for side in range(2):
         k = 0 if side == 0 else m - 1
         y0 = neighbour(np.int32(k) + z0, n2, p2)
         y1 = neighbour(np.int32(k) + z1, n2, p2)
-        left = (a[o00 + y0] + a[o01 + y0]) + (a[o10 + y0] + a[o11 + y0])
-        right = (a[o00 + y1] + a[o01 + y1]) + (a[o10 + y1] + a[o11 + y1])
-        out[start + k] = eighth * (left + right)
+        left = (a[at(o00 + y0)] + a[at(o01 + y0)]) + (a[at(o10 + y0)] + a[at(o11 + y0)])
+        right = (a[at(o00 + y1)] + a[at(o01 + y1)]) + (a[at(o10 + y1)] + a[at(o11 + y1)])
+        out[at(start + k)] = eighth * (left + right)
 
 
 @row_function
 def spread_row(target, lattices, bases, c, i, j, m, weight, ws):
-    """Transpose of `average_row`."""
+    """Transpose of `average_row`; rows that coincide are visited once, with their shares added up."""
     o00, o01, o10, o11, z0, z1 = row_starts(lattices, bases, c, i, j)
     n2, p2 = lattices[c, 3], lattices[c, 6]
-    eighth = bases.dtype.type(0.125)
-    for row in range(4):
-        o = o00 if row == 0 else o01 if row == 1 else o10 if row == 2 else o11
-        for side in range(2):
+    rows0 = 1 if o00 == o10 else 2
+    rows1 = 1 if o00 == o01 else 2
+    sides = 1 if z0 == z1 else 2
+    share = bases.dtype.type(1) / bases.dtype.type(rows0 * rows1 * sides)
+    for row in range(rows0 * rows1):
+        first, second = row // rows1, row % rows1
+        o = (o00 if second == 0 else o01) if first == 0 else (o10 if second == 0 else o11)
+        for side in range(sides):
             z = z0 if side == 0 else z1
             low, high = max(0, -z), min(m, n2 - z)
             for k in range(low, high):
-                target[o + z + k] += eighth * weight[ws + k]
+                target[at(o + z + k)] += share * weight[at(ws + k)]
             for k in range(low):
-                target[o + neighbour(np.int32(k) + z, n2, p2)] += eighth * weight[ws + k]
+                target[at(o + neighbour(np.int32(k) + z, n2, p2))] += share * weight[at(ws + k)]
             for k in range(high, m):
-                target[o + neighbour(np.int32(k) + z, n2, p2)] += eighth * weight[ws + k]
+                target[at(o + neighbour(np.int32(k) + z, n2, p2))] += share * weight[at(ws + k)]

@@ -6,10 +6,10 @@ makes the pair a symmetric projection. Pressure is zero in the ghost cell outsid
 layer along the first axis, which has no component of its own (`axes` = 2).
 """
 
-import numpy as np
 from numba import prange
 
 from .compile import parallel_kernel, row_function
+from .lattice import at
 
 
 @row_function
@@ -41,22 +41,22 @@ def divergence(v, cells, kinds, axes, out):
         low = start1 + (i * f1 + j) * n2
         o = row * n2
         for k in range(n2):
-            out[o + k] = above * v[high + k] - below * v[low + k]
+            out[at(o + k)] = above * v[at(high + k)] - below * v[at(low + k)]
         if axes == 3:
             above = zero + (0 if kinds[0] == 0 and i == n0 - 1 else 1)
             below = zero + (0 if kinds[0] == 0 and i == 0 else 1)
             high = (upper(i, n0, kinds[0]) * n1 + j) * n2
             low = row * n2
             for k in range(n2):
-                out[o + k] += above * v[high + k] - below * v[low + k]
+                out[at(o + k)] += above * v[at(high + k)] - below * v[at(low + k)]
         line = start2 + row * f2
         for k in range(1, n2 - 1):
-            out[o + k] += v[line + k + 1] - v[line + k]
-        out[o] += v[line + 1]
-        out[o + n2 - 1] -= v[line + n2 - 1]
+            out[at(o + k)] += v[at(line + k + 1)] - v[at(line + k)]
+        out[at(o)] += v[at(line + 1)]
+        out[at(o + n2 - 1)] -= v[at(line + n2 - 1)]
         if kinds[2] != 0:
-            out[o] -= v[line]
-            out[o + n2 - 1] += v[line + upper(n2 - 1, n2, kinds[2])]
+            out[at(o)] -= v[at(line)]
+            out[at(o + n2 - 1)] += v[line + upper(n2 - 1, n2, kinds[2])]
 
 
 @row_function
@@ -66,16 +66,16 @@ def subtract_row(v, p, face, kind, i, n, high, low, m, out):
     inside_low = i > 0
     if kind == 0 and not (inside_high and inside_low):
         for k in range(m):
-            out[face + k] = 0
+            out[at(face + k)] = 0
     elif inside_high and (inside_low or kind == 1):
         for k in range(m):
-            out[face + k] = v[face + k] - (p[high + k] - p[low + k])
+            out[at(face + k)] = v[at(face + k)] - (p[at(high + k)] - p[at(low + k)])
     elif inside_high:
         for k in range(m):
-            out[face + k] = v[face + k] - p[high + k]
+            out[at(face + k)] = v[at(face + k)] - p[at(high + k)]
     else:
         for k in range(m):
-            out[face + k] = v[face + k] + p[low + k]
+            out[at(face + k)] = v[at(face + k)] + p[at(low + k)]
 
 
 @parallel_kernel
@@ -100,25 +100,12 @@ def subtract_gradient(v, p, cells, kinds, axes, out):
                 o = (i * n1 + j) * n2
                 line = start2 + (i * n1 + j) * f2
                 for k in range(1, n2):
-                    out[line + k] = v[line + k] - (p[o + k] - p[o + k - 1])
+                    out[at(line + k)] = v[at(line + k)] - (p[at(o + k)] - p[at(o + k - 1)])
                 if kinds[2] == 0:
-                    out[line] = 0
-                    out[line + n2] = 0
+                    out[at(line)] = 0
+                    out[at(line + n2)] = 0
                 elif kinds[2] == 1:
-                    out[line] = v[line] - (p[o] - p[o + n2 - 1])
+                    out[at(line)] = v[at(line)] - (p[at(o)] - p[at(o + n2 - 1)])
                 else:
-                    out[line] = v[line] - p[o]
-                    out[line + n2] = v[line + n2] + p[o + n2 - 1]
-
-
-@parallel_kernel
-def peak(v, blocks, out):
-    """out[b] = largest |v| in block b; NaN if any value is."""
-    for b in prange(blocks):
-        largest = v[0] - v[0]
-        bad = np.int32(0)
-        for n in range(b * v.size // blocks, (b + 1) * v.size // blocks):
-            a = abs(v[n])
-            largest = max(largest, a)
-            bad |= np.int32(not a < np.inf)
-        out[b] = np.nan if bad else largest
+                    out[at(line)] = v[at(line)] - p[at(o)]
+                    out[at(line + n2)] = v[at(line + n2)] + p[at(o + n2 - 1)]

@@ -95,13 +95,15 @@ class Advect(Operator):
         feet = self._shared_feet(velocity)
         outputs = []
         for field in carried:
+            field.require(self.grid, field.kind, "advect: carried field")
             out = np.empty_like(field.data)
             for place, part in self._parts(field):
                 table = tables(self.grid, place, field.kind is Kind.CENTRES, field.dtype)
+                slabs = min(_FORWARD_SLABS, int(table.points[0]))
                 self._kernels.advect(
                     self._tableau(field.dtype), self._scale(field.dtype), table.lattices, table.bases,
-                    table.points, self._padded(field, part), velocity.data, feet, out[part],
-                    min(_FORWARD_SLABS, int(table.points[0])),
+                    table.points, self._padded(field, part), velocity.data, feet, out[part], slabs,
+                    *self._work(table, slabs, field.dtype)[:2],
                 )  # fmt: skip
             outputs.append(field.like(out))
         return tuple(outputs)
@@ -117,11 +119,12 @@ class Advect(Operator):
             d_out = np.empty_like(field.data)
             for place, part in self._parts(field):
                 table = tables(self.grid, place, field.kind is Kind.CENTRES, field.dtype)
+                slabs = min(_FORWARD_SLABS, int(table.points[0]))
                 self._kernels.advect_tangent(
                     self._tableau(field.dtype), self._scale(field.dtype), table.lattices, table.bases,
                     table.points, self._padded(field, part), velocity.data, feet,
-                    self._padded(d_field, part), d_velocity.data, d_feet, d_out[part],
-                    min(_FORWARD_SLABS, int(table.points[0])),
+                    self._padded(d_field, part), d_velocity.data, d_feet, d_out[part], slabs,
+                    *self._work(table, slabs, field.dtype),
                 )  # fmt: skip
             outputs.append(field.like(d_out))
         return tuple(outputs)
@@ -140,11 +143,12 @@ class Advect(Operator):
                 values = self._padded(field, part)
                 values_bar = field_bar[part] if values.size == field_bar[part].size else np.zeros_like(values)
                 slabs = _adjoint_slabs(int(table.points[0]), reach)
+                work = self._work(table, slabs, field.dtype)
                 for colour in range(2):
                     self._kernels.advect_adjoint(
                         self._tableau(field.dtype), self._scale(field.dtype), table.lattices, table.bases,
                         table.points, values, velocity.data, feet, out_bar.data[part], values_bar,
-                        velocity_bar, feet_bar, slabs, colour,
+                        velocity_bar, feet_bar, slabs, colour, *work,
                     )  # fmt: skip
                 if values_bar.size != field_bar[part].size:
                     self._crop(values_bar, field_bar[part])
@@ -158,9 +162,10 @@ class Advect(Operator):
             return np.empty(0, velocity.dtype)
         table = self._centre_table(velocity.dtype)
         feet = np.empty(self.grid.dim * self.grid.count, velocity.dtype)
+        slabs = min(_FORWARD_SLABS, self.grid.cells[0])
         self._kernels.trace(
             self._rule(velocity.dtype), self._scale(velocity.dtype), table.lattices, table.bases, table.points,
-            velocity.data, feet, min(_FORWARD_SLABS, self.grid.cells[0]),
+            velocity.data, feet, slabs, *self._work(table, slabs, velocity.dtype)[:2],
         )  # fmt: skip
         return feet
 
@@ -169,9 +174,10 @@ class Advect(Operator):
             return np.empty(0, velocity.dtype)
         table = self._centre_table(velocity.dtype)
         d_feet = np.empty(self.grid.dim * self.grid.count, velocity.dtype)
+        slabs = min(_FORWARD_SLABS, self.grid.cells[0])
         self._kernels.trace_tangent(
             self._rule(velocity.dtype), self._scale(velocity.dtype), table.lattices, table.bases, table.points,
-            velocity.data, d_velocity.data, d_feet, min(_FORWARD_SLABS, self.grid.cells[0]),
+            velocity.data, d_velocity.data, d_feet, slabs, *self._work(table, slabs, velocity.dtype),
         )  # fmt: skip
         return d_feet
 
@@ -180,15 +186,19 @@ class Advect(Operator):
     ) -> None:
         table = self._centre_table(velocity.dtype)
         slabs = _adjoint_slabs(self.grid.cells[0], reach)
+        work = self._work(table, slabs, velocity.dtype)
         for colour in range(2):
             self._kernels.trace_adjoint(
                 self._rule(velocity.dtype), self._scale(velocity.dtype), table.lattices, table.bases,
-                table.points, velocity.data, feet_bar, velocity_bar, slabs, colour,
+                table.points, velocity.data, feet_bar, velocity_bar, slabs, colour, *work,
             )  # fmt: skip
 
     @property
     def _kernels(self):  # type: ignore[no-untyped-def]
         return advect2 if self.grid.dim == 2 else advect3
+
+    def _work(self, table: Tables, slabs: int, dtype: np.dtype) -> tuple[np.ndarray, ...]:
+        return self._kernels.work_arrays(int(table.points[-1]), self.order, slabs, dtype)
 
     def _rule(self, dtype: np.dtype) -> np.ndarray:
         return np.array(TABLEAUS[self.order], dtype)
