@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 import numpy as np
 import pytest
 from PIL import Image
+from pydantic import Field, ValidationError
 from scene_texts import LETTER, VOLUME, letter, write_scene
 
 from keyfluid.errors import KeyfluidError
-from keyfluid.scenes import SceneErrors, load_scene
+from keyfluid.scenes import Scene, SceneErrors, load_scene
+from keyfluid.scenes.bodies import Table
+from keyfluid.scenes.control import NoControl
+from keyfluid.scenes.faults import from_validation
 from keyfluid.scenes.problem import build
+from keyfluid.scenes.wants import Positive
 
 
 def faults_of(text, overrides=(), folder=None):
@@ -217,3 +224,29 @@ def test_many_dots_in_text_and_numbers_are_fine():
     assert scene.keyframe[0].text == dots
     text = LETTER + f'[[obstacle]]\nshape = "box"\npath = [{path}] # {dots}\n'
     assert len(load_scene(text).obstacle[0].path) == 40
+
+
+class Pull(Table):
+    method: Literal["pull"] = "pull"
+    strength: Positive = 1.0
+
+
+class TwoMethods(Scene):
+    control: Annotated[NoControl | Pull, Field(discriminator="method")] = NoControl()
+
+
+@pytest.mark.parametrize(
+    ("control", "line"),
+    [
+        ({"method": "pull", "strenght": 2}, "control.strenght: unknown key; did you mean 'strength'?"),
+        ({"method": "none", "strength": 2}, "control.strength: unknown key; known keys: method"),
+        ({"method": "pulll"}, "control.method: 'pulll' is not known (did you mean 'pull'?)"),
+        ({"method": "pull", "strength": -1}, "control.strength: -1 is not allowed; give a number above 0"),
+        ({}, "control.method: is missing"),
+    ],
+)
+def test_faults_of_a_method_among_several(control, line):
+    data = {"control": control}
+    with pytest.raises(ValidationError) as caught:
+        TwoMethods.model_validate(data)
+    assert str(from_validation(caught.value, data, TwoMethods)).startswith(line)

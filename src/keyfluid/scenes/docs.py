@@ -13,7 +13,6 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from keyfluid.scenes.bodies import KIND_KEYS, SHAPE_KEYS, Body, SolidBody
-from keyfluid.scenes.control import AnyControl
 from keyfluid.scenes.model import (
     Camera,
     Domain,
@@ -98,7 +97,8 @@ def scene_format() -> str:
     for title, remark, model in _SECTIONS:
         shared = set(Body.model_fields) if issubclass(model, SolidBody) else set()
         parts += _section(title, model, remark, [key for key in model.model_fields if key not in shared])
-    for method in get_args(AnyControl) or (AnyControl,):
+    control = Scene.model_fields["control"].annotation
+    for method in get_args(control) or (control,):
         name = method.model_fields["method"].default
         parts += _section(f'[control] method = "{name}"', method, "", list(method.model_fields))
     parts.append(

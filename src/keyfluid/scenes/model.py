@@ -158,7 +158,7 @@ class Smoke(Table):
     viscosity: NotNegative = Field(default=0.0, description="kinematic viscosity of the air, m^2/s")
     vorticity: NotNegative = Field(
         default=0.0,
-        description="vorticity confinement: acceleration per m/s of swirl across a cell, 1/s (Fedkiw 2001)",
+        description="strength of vorticity confinement, 1/s: Fedkiw 2001's epsilon, weaker on finer grids",
     )
 
     @field_validator("initial", mode="before")
