@@ -1,0 +1,22 @@
+"""Methods by name. A new one adds a line to METHODS and its [control] model to scenes/control.py."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from keyfluid.controllers.interface import Controller
+from keyfluid.errors import KeyfluidError
+
+METHODS = {
+    "none": "keyfluid.controllers.free:Free",
+}
+"""`control.method` -> "module:class", imported when it is used."""
+
+
+def controller_for(method: str) -> Controller:
+    """The controller of a method, made without arguments."""
+    if method not in METHODS:
+        raise KeyfluidError(f"control.method: {method!r} is not known; use {', '.join(sorted(METHODS))}")
+    module, _, name = METHODS[method].partition(":")
+    controller: Controller = getattr(import_module(module), name)()
+    return controller

@@ -1,0 +1,17 @@
+"""`method = "none"`: free simulation. Sources, obstacles, buoyancy and viscosity act; nothing steers."""
+
+from __future__ import annotations
+
+from keyfluid.controllers.interface import Problem, Shell
+from keyfluid.controllers.march import march
+from keyfluid.controllers.smoke_steps import SmokeSteps
+
+
+class Free:
+    """The controller that controls nothing."""
+
+    def memory_bytes(self, problem: Problem) -> int:
+        return 0
+
+    def run(self, problem: Problem, shell: Shell) -> None:
+        march(problem, shell, SmokeSteps(problem).advance)

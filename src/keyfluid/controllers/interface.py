@@ -1,0 +1,196 @@
+"""What a method is given and what it gives back. docs/methods.md tells it to authors, with an example.
+
+    class Controller:
+        def memory_bytes(self, problem) -> int      what it needs beyond a free run
+        def run(self, problem, shell) -> None       simulate, and hand every frame to the shell
+
+`problem` is the scene on the grid; `shell` takes frames, checkpoints and numbers, says where to go on, and when
+to stop. Both are described here by their shape: controllers stand below scenes and run folders and import neither.
+
+A run may be killed at any moment and continued from its last checkpoint, and must then end in the same bits.
+So a controller keeps nothing that matters outside of what it gives to `checkpoint`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from keyfluid.fields import Field
+from keyfluid.grid import Grid
+from keyfluid.models.stage import State
+from keyfluid.solids import Solids
+
+
+class Emission(Protocol):
+    """A source on the grid; acts from frame `start` until frame `stop` (scenes/present.py)."""
+
+    @property
+    def field(self) -> str: ...
+    @property
+    def mask(self) -> np.ndarray: ...
+    @property
+    def rate(self) -> float | None: ...
+    @property
+    def density(self) -> float | None: ...
+    @property
+    def velocity(self) -> tuple[float, ...] | None: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def stop(self) -> int: ...
+    def wind(self, grid: Grid) -> tuple[Field, Field]: ...
+
+
+class Keyframe(Protocol):
+    """A target of one field at a frame (scenes/keyframes.py); `mask` is None where all of it counts."""
+
+    @property
+    def frame(self) -> int: ...
+    @property
+    def field(self) -> str: ...
+    @property
+    def target(self) -> np.ndarray: ...
+    @property
+    def weight(self) -> float: ...
+    @property
+    def mask(self) -> np.ndarray | None: ...
+    @property
+    def hold(self) -> int: ...
+    @property
+    def bound(self) -> float | None: ...
+
+
+class Bodies(Protocol):
+    """The obstacles over time; None where there are none, one object for all times unless some `move`."""
+
+    @property
+    def move(self) -> bool: ...
+    def __call__(self, time: float) -> Solids | None: ...
+
+
+class Problem(Protocol):
+    """What a controller may ask of a scene; scenes/problem.py has the meaning of each."""
+
+    @property
+    def scene(self) -> Any:
+        """The scene's tables: `scene.control` has the method's own keys, `scene.simulation` the engine's."""
+        ...
+
+    @property
+    def grid(self) -> Grid: ...
+    @property
+    def dtype(self) -> np.dtype: ...
+    @property
+    def fps(self) -> float: ...
+    @property
+    def frames(self) -> int: ...
+    @property
+    def steps_per_frame(self) -> int | None: ...
+    @property
+    def cfl(self) -> float: ...
+    @property
+    def densities(self) -> Mapping[str, Field]: ...
+    @property
+    def velocity(self) -> Field: ...
+    @property
+    def sources(self) -> Sequence[Emission]: ...
+    @property
+    def solids(self) -> Bodies: ...
+    @property
+    def buoyancy(self) -> float: ...
+    @property
+    def up(self) -> int: ...
+    @property
+    def viscosity(self) -> float: ...
+    @property
+    def vorticity(self) -> float: ...
+    @property
+    def keyframes(self) -> Sequence[Keyframe]: ...
+    @property
+    def peaks(self) -> Mapping[str, float]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """All that a controller needs to go on: arrays in run precision, and numbers, strings and lists."""
+
+    arrays: Mapping[str, np.ndarray]
+    meta: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class FrameRecord:
+    """One frame of the film, and how the flow got there from the frame before.
+
+    state      densities and velocity at the frame
+    force      mean control force since the frame before, faces, m/s^2; None if nothing steered
+    carriers   (seconds, velocity) of every step since the frame before, in order: the field that advected. The
+               shell measures divergence on them, and carries the start through them (transported_iou)
+    emitted    mass that sources gave since the frame before, per field
+    memory     numbers that `resume --from` needs to go on from this frame, beside the state
+    """
+
+    index: int
+    state: State
+    force: Field | None = None
+    carriers: Sequence[tuple[float, Field]] = ()
+    emitted: Mapping[str, float] = field(default_factory=dict)
+    memory: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Stopped(Exception):
+    """The user asked to stop. Raised by a controller, between steps, when all that must be kept is kept."""
+
+
+class Shell(Protocol):
+    """What a run offers to its controller."""
+
+    @property
+    def restored(self) -> Checkpoint | None:
+        """Where to go on; None: from the start. After `resume --from F` it holds the state of frame F, with its
+        `memory` and "frame" in meta; a method that can't go on from a frame raises a KeyfluidError."""
+        ...
+
+    @property
+    def stop_requested(self) -> bool:
+        """Look at it between steps; when it is True, save what is worth it and raise Stopped."""
+        ...
+
+    def frame(self, record: FrameRecord) -> None:
+        """A frame is ready (frame 0 too). It is on disk when this returns. May be repeated with a better one."""
+        ...
+
+    def checkpoint(self, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
+        """After each frame or iteration: replaces the checkpoint before it, whole or not at all."""
+        ...
+
+    def progress(
+        self, done: int, total: int, unit: str = "frame", error: float | None = None, note: str = ""
+    ) -> None:
+        """For the person who waits: `done` of `total` frames or iterations, and the error so far."""
+        ...
+
+    def log(self, **values: float) -> None:
+        """One entry of result.json's `history`, such as iteration=3, objective=0.2. No timings: two runs of a
+        scene have the same history. Frames make their own entries."""
+        ...
+
+    def count(self, iterations: int = 0, evaluations: int = 0) -> None:
+        """Add to what result.json reports."""
+        ...
+
+
+class Controller(Protocol):
+    """A method."""
+
+    def memory_bytes(self, problem: Problem) -> int:
+        """What the method holds beyond a free simulation, for the estimate before a run."""
+        ...
+
+    def run(self, problem: Problem, shell: Shell) -> None:
+        """Simulate from `shell.restored` or the start to the last frame; raise Stopped to end early."""
+        ...

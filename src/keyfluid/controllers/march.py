@@ -1,0 +1,145 @@
+"""The loop of methods that go through time once: steps, frames, checkpoints, and stopping between steps.
+
+Frame f is at f / fps seconds. A frame is cut into n equal steps: `steps_per_frame`, or, with "auto", the least n
+for which no air crosses more than `cfl` cells in a step. If the air speeds up within a frame, what is left of the
+frame is cut into twice as many, so that a step's number times its length is always its time, exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from keyfluid.controllers.interface import Checkpoint, FrameRecord, Problem, Shell, Stopped
+from keyfluid.errors import KeyfluidError
+from keyfluid.fields import Field
+from keyfluid.grid import Kind
+from keyfluid.models.stage import State
+
+MOST_STEPS = 4096
+"""Steps of a frame beyond which something has blown up."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Which step: `index` counts steps of length `dt` from the start, so it begins at index * dt seconds."""
+
+    index: int
+    dt: float
+
+    @property
+    def time(self) -> float:
+        return self.index * self.dt
+
+
+@dataclass(frozen=True, eq=False)
+class Advance:
+    """What a step did: the state after it, the field that advected, the force, the mass given by sources."""
+
+    state: State
+    carrier: Field
+    force: Field | None = None
+    emitted: dict[str, float] | None = None
+
+
+Step = Callable[[State, Clock], Advance]
+
+
+def march(problem: Problem, shell: Shell, step: Step, error: Callable[[int, State], float] | None = None) -> None:
+    """Run from the start, or from where the shell says, to the last frame.
+
+    error: for the progress line, of a frame's state.
+    """
+    frame, taken, state = _begin(problem, shell)
+    while frame < problem.frames:
+        frame += 1
+        record = _one_frame(problem, shell, step, frame, taken, state)
+        state, taken = record.state, record.memory["steps"]
+        shell.frame(record)
+        shell.checkpoint(state_arrays(state), {"frame": frame, "steps": taken})
+        shell.progress(frame, problem.frames, "frame", error(frame, state) if error is not None else None)
+
+
+def state_arrays(state: State) -> dict[str, object]:
+    return {name: field.data for name, field in state.items()}
+
+
+def restored_state(problem: Problem, checkpoint: Checkpoint) -> dict[str, Field]:
+    """The state a checkpoint of `march` holds; raises if it belongs to another scene."""
+    kinds = {**dict.fromkeys(problem.densities, Kind.CENTRES), "velocity": Kind.FACES}
+    try:
+        state = {name: Field(problem.grid, kind, checkpoint.arrays[name]) for name, kind in kinds.items()}
+    except (KeyError, KeyfluidError):
+        raise KeyfluidError("the checkpoint does not fit the scene; run the scene again with --overwrite") from None
+    if any(field.dtype != problem.dtype for field in state.values()):
+        raise KeyfluidError(
+            "the checkpoint is not in the scene's precision; run the scene again with --overwrite"
+        )
+    return state
+
+
+def _begin(problem: Problem, shell: Shell) -> tuple[int, int, State]:
+    if shell.restored is not None:
+        meta = shell.restored.meta
+        return int(meta["frame"]), int(meta["steps"]), restored_state(problem, shell.restored)
+    state: dict[str, Field] = {**problem.densities, "velocity": problem.velocity}
+    shell.frame(FrameRecord(0, state, memory={"steps": 0}))
+    shell.checkpoint(state_arrays(state), {"frame": 0, "steps": 0})
+    return 0, 0, state
+
+
+def _one_frame(
+    problem: Problem, shell: Shell, step: Step, frame: int, taken: int, state: State
+) -> FrameRecord:
+    """All steps from the frame before to this one."""
+    count = problem.steps_per_frame or 1
+    done = 0
+    carriers: list[tuple[float, Field]] = []
+    emitted: dict[str, float] = {}
+    force: Field | None = None
+    while done < count:
+        if shell.stop_requested:
+            raise Stopped
+        if problem.steps_per_frame is None:
+            wanted = _steps_wanted(problem, frame, state)
+            if done == 0:
+                count = wanted
+            while count < wanted:
+                count, done = 2 * count, 2 * done
+        clock = Clock((frame - 1) * count + done, 1.0 / (problem.fps * count))
+        advance = step(state, clock)
+        state = advance.state
+        carriers.append((clock.dt, advance.carrier))
+        for name, mass in (advance.emitted or {}).items():
+            emitted[name] = emitted.get(name, 0.0) + mass
+        if advance.force is not None:
+            share = clock.dt * problem.fps
+            force = share * advance.force if force is None else force.add_scaled(share, advance.force)
+        done += 1
+    steps = taken + len(carriers)
+    return FrameRecord(frame, state, force, carriers, emitted, {"steps": steps})
+
+
+def _steps_wanted(problem: Problem, frame: int, state: State) -> int:
+    """Steps per frame so that the fastest air, soon to be lifted, blown and pushed, crosses `cfl` cells."""
+    speed = state["velocity"].require_finite("velocity")
+    lift = sum(abs(problem.buoyancy) * state[name].peak() for name in problem.densities)
+    blown = [
+        max(map(abs, source.velocity))
+        for source in problem.sources
+        if source.velocity is not None and source.start < frame <= source.stop
+    ]
+    bodies = problem.solids(frame / problem.fps) if problem.solids.move else None
+    pushed = bodies.motion.peak() if bodies is not None else 0.0
+    cells = problem.cfl * problem.grid.spacing * problem.fps
+    speed = max([speed, pushed, *blown])
+    # With n steps the lift adds lift / (fps n) to the speed within one of them: n cells >= speed + lift / (fps n).
+    root = math.sqrt(speed * speed + 4 * cells * lift / problem.fps)
+    count = max(1, math.ceil((speed + root) / (2 * cells) - 1e-9))
+    if count > MOST_STEPS:
+        raise KeyfluidError(
+            f"frame {frame}: the air moves at {speed:.3g} m/s and would need {count} steps in a frame; "
+            "lower forces and velocities, or raise simulation.cfl"
+        )
+    return count

@@ -1,0 +1,108 @@
+"""A scene's smoke, step by step: the engine's model with the scene's sources, bodies and forces in place."""
+
+from __future__ import annotations
+
+from keyfluid.controllers.interface import Problem
+from keyfluid.controllers.march import Advance, Clock
+from keyfluid.errors import KeyfluidError
+from keyfluid.fields import Field
+from keyfluid.grid import Kind
+from keyfluid.models.smoke import Emitter, Smoke
+from keyfluid.models.stage import State, run_stages
+
+_MODELS = 4
+"""Step lengths whose models are kept; a hierarchy of the pressure solver lives in each."""
+
+
+class SmokeSteps:
+    """advance(state, clock, force) takes one step of the scene's smoke."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self._emitters = [self._emitter(i) for i in range(len(problem.sources))]
+        self._models: dict[float, Smoke] = {}
+
+    def model(self, dt: float) -> Smoke:
+        """The model for steps of `dt` seconds."""
+        if dt not in self._models:
+            if len(self._models) >= _MODELS:
+                self._models.pop(next(iter(self._models)))
+            self._models[dt] = self._build(dt)
+        return self._models[dt]
+
+    def advance(self, state: State, clock: Clock, force: Field | None = None) -> Advance:
+        """One step; `force` on faces, m/s^2."""
+        model = self.model(clock.dt)
+        inputs = self._rates(clock)
+        if force is not None:
+            inputs["force"] = force
+        now: State = {**state, **model.constants(clock.index), **inputs}
+        emitted: dict[str, float] = {}
+        carrier = state["velocity"]
+        for stage in model.active(clock.index, inputs):
+            before = now
+            now = run_stages([stage], now)
+            if stage.name in ("emit", "source"):
+                name = stage.reads[0]
+                emitted[name] = emitted.get(name, 0.0) + mass_of(now[name]) - mass_of(before[name])
+            elif stage.name == "advect":
+                carrier = before["velocity"]
+        return Advance({name: now[name] for name in state}, carrier, force, emitted)
+
+    def _build(self, dt: float) -> Smoke:
+        problem = self.problem
+        simulation = problem.scene.simulation
+        if simulation.interpolation != "linear":
+            raise KeyfluidError(
+                f"simulation.interpolation: {simulation.interpolation!r} is not offered by this method; use 'linear'"
+            )
+        return Smoke(
+            problem.grid,
+            dt,
+            dtype=problem.dtype,
+            densities=tuple(problem.densities),
+            buoyancy=problem.buoyancy,
+            up=problem.up,
+            viscosity=problem.viscosity,
+            confinement=problem.vorticity,
+            solids=problem.solids if problem.solids.move else problem.solids(0.0),
+            emitters=self._emitters,
+            order=simulation.order,
+            feet=simulation.feet,
+        )
+
+    def _emitter(self, index: int) -> Emitter:
+        """Held regions and winds; a source with a rate holds nothing and only blows."""
+        problem, source = self.problem, self.problem.sources[index]
+        share = Field.of(problem.grid, Kind.CENTRES, source.mask, dtype=problem.dtype)
+        held = source.density is not None
+        mask_of_wind, wind = source.wind(problem.grid) if source.velocity is not None else (None, None)
+        return Emitter(
+            mask=share if held else share.zeros_like(),
+            density=share.like(share.data * 0 + (source.density or 0.0)) if held else share.zeros_like(),
+            name=source.field,
+            velocity_mask=mask_of_wind,
+            velocity=wind,
+            start=source.start / problem.fps,
+            # Half of the shortest step early: the last step begins before it however its time was rounded.
+            stop=source.stop / problem.fps - 1e-9,
+        )
+
+    def _rates(self, clock: Clock) -> dict[str, Field]:
+        """Density per second that sources with a rate add in a step."""
+        problem = self.problem
+        rates: dict[str, Field] = {}
+        for source in problem.sources:
+            if source.rate is None or not source.start <= clock.time * problem.fps + 1e-6 < source.stop:
+                continue
+            given = Field.of(problem.grid, Kind.CENTRES, source.rate * source.mask, dtype=problem.dtype)
+            key = f"source.{source.field}"
+            rates[key] = rates[key] + given if key in rates else given
+        return rates
+
+
+def mass_of(density: Field) -> float:
+    """Density times volume, summed in float64."""
+    import numpy as np
+
+    return float(np.sum(density.data, dtype=np.float64)) * density.grid.cell_volume
