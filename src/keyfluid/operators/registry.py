@@ -54,9 +54,9 @@ class Setting:
 Builder = Callable[[Setting], tuple[Operator, Fields]]
 
 
-def _advect(order: int, feet: str) -> Builder:
+def _advect(order: int, feet: str, interpolation: str = "linear") -> Builder:
     def build(at: Setting) -> tuple[Operator, Fields]:
-        operator = Advect(at.grid, dt=1.3 * at.grid.spacing, order=order, feet=feet)
+        operator = Advect(at.grid, 1.3 * at.grid.spacing, order, feet, interpolation)
         return operator, (at.field(Kind.CENTRES), at.field(Kind.FACES), at.field(Kind.FACES))
 
     return build
@@ -77,6 +77,8 @@ REGISTER: dict[str, Builder] = {
     "advect RK2": _advect(2, "own"),
     "advect RK3": _advect(3, "own"),
     "advect RK2, shared feet": _advect(2, "shared"),
+    "advect RK2, cubic": _advect(2, "own", "cubic"),
+    "advect RK2, cubic, shared feet": _advect(2, "shared", "cubic"),
     "confine vorticity": lambda at: (ConfineVorticity(at.grid, 3.1, 0.3), (at.field(Kind.FACES),)),
     "project": lambda at: (Project(at.grid, at.solids, at.dtype, _tight(at)), (at.field(Kind.FACES),)),
     "diffuse": lambda at: (

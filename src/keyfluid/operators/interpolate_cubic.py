@@ -1,0 +1,137 @@
+"""The part of `Advect` that reads the carried values by monotone cubics (kernels/cubic.py has the formula).
+
+Feet are traced first, for all points of a place, so that fields at one place share them; the cubics then read
+the carried values there. The adjoint goes the same way back: values, then feet, then velocity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from keyfluid.fields import Field
+from keyfluid.grid import Kind, Place
+from keyfluid.kernels import cubic
+from keyfluid.operators.advect import Advect, Tables, adjoint_slabs, forward_slabs, tables
+from keyfluid.operators.axis_stencils import to_planes, to_planes_transposed
+from keyfluid.operators.base import Fields
+
+Feet = dict[Place, np.ndarray]
+"""Displacements in cells of all points of a place, axis by axis."""
+
+
+@dataclass(frozen=True)
+class CubicAdvection:
+    """What `advect` does when its interpolation is "cubic"."""
+
+    advect: Advect
+
+    def forward(self, *inputs: Field) -> Fields:
+        *carried, velocity = inputs
+        self.advect._reach(velocity)
+        feet = self._feet(carried, velocity)
+        outputs = []
+        for field in carried:
+            out = np.empty_like(field.data)
+            for place, part, table in self._parts(field):
+                cubic.interpolate(
+                    table.lattices, table.bases, table.points, self.advect._padded(field, part), feet[place],
+                    out[part], forward_slabs(table),
+                )  # fmt: skip
+            outputs.append(field.like(out))
+        return tuple(outputs)
+
+    def tangent(self, inputs: Fields, d_inputs: Fields) -> Fields:
+        *carried, velocity = inputs
+        *d_carried, d_velocity = d_inputs
+        self.advect._reach(velocity)
+        feet = self._feet(carried, velocity)
+        d_feet = self._feet_tangent(carried, velocity, d_velocity)
+        outputs = []
+        for field, d_field in zip(carried, d_carried):
+            d_out = np.empty_like(field.data)
+            for place, part, table in self._parts(field):
+                cubic.interpolate_tangent(
+                    table.lattices, table.bases, table.points, self.advect._padded(field, part), feet[place],
+                    self.advect._padded(d_field, part), d_feet[place], d_out[part], forward_slabs(table),
+                )  # fmt: skip
+            outputs.append(field.like(d_out))
+        return tuple(outputs)
+
+    def adjoint(self, inputs: Fields, outputs_bar: Fields) -> Fields:
+        *carried, velocity = inputs
+        reach = self.advect._reach(velocity)
+        feet = self._feet(carried, velocity)
+        feet_bar = {place: np.zeros_like(there) for place, there in feet.items()}
+        inputs_bar = []
+        for field, out_bar in zip(carried, outputs_bar):
+            field_bar = np.zeros_like(field.data)
+            for place, part, table in self._parts(field):
+                values = self.advect._padded(field, part)
+                values_bar = field_bar[part] if values.size == field_bar[part].size else np.zeros_like(values)
+                for colour in range(2):
+                    cubic.interpolate_adjoint(
+                        table.lattices, table.bases, table.points, values, feet[place], out_bar.data[part],
+                        values_bar, feet_bar[place], adjoint_slabs(table, reach + 1), colour,
+                    )  # fmt: skip
+                if values_bar.size != field_bar[part].size:
+                    self.advect._crop(values_bar, field_bar[part])
+            inputs_bar.append(field.like(field_bar))
+        return (*inputs_bar, self._feet_adjoint(velocity, feet_bar, reach))
+
+    def _parts(self, field: Field) -> Iterator[tuple[Place, slice, Tables]]:
+        """Place, slice of the flat data and tables, component by component."""
+        field.require(self.advect.grid, field.kind, "advect: carried field")
+        start = 0
+        for place in field.kind.places(field.grid.dim):
+            stop = start + int(np.prod(field.grid.shape(place)))
+            table = tables(field.grid, place, field.kind is Kind.CENTRES, field.dtype)
+            yield place, slice(start, stop), table
+            start = stop
+
+    def _feet(self, carried: Sequence[Field], velocity: Field) -> Feet:
+        trace, centre = self.advect._trace, self.advect._centre
+        if self.advect.feet == "own":
+            return {place: trace(place, velocity) for place in _places(carried)}
+        centred = trace(centre, velocity)
+        return {place: self._average(centred, place) for place in _places(carried)}
+
+    def _feet_tangent(self, carried: Sequence[Field], velocity: Field, d_velocity: Field) -> Feet:
+        trace, centre = self.advect._trace_tangent, self.advect._centre
+        if self.advect.feet == "own":
+            return {place: trace(place, velocity, d_velocity) for place in _places(carried)}
+        centred = trace(centre, velocity, d_velocity)
+        return {place: self._average(centred, place) for place in _places(carried)}
+
+    def _feet_adjoint(self, velocity: Field, feet_bar: Feet, reach: int) -> Field:
+        velocity_bar = np.zeros_like(velocity.data)
+        if self.advect.feet == "shared":
+            shared = [self._average_transposed(there, place) for place, there in feet_bar.items()]
+            feet_bar = {self.advect._centre: np.sum(shared, axis=0)}
+        for place, there in feet_bar.items():
+            self.advect._trace_adjoint(place, velocity, there, velocity_bar, reach)
+        return velocity.like(velocity_bar)
+
+    def _average(self, centred: np.ndarray, place: Place) -> np.ndarray:
+        """Feet traced at cell centres, averaged to another place."""
+        grid = self.advect.grid
+        feet = centred.reshape(grid.dim, *grid.cells)
+        for axis, on_plane in enumerate(place):
+            if on_plane:
+                feet = to_planes(feet, axis + 1, grid.is_periodic(axis))
+        return feet.ravel()
+
+    def _average_transposed(self, feet_bar: np.ndarray, place: Place) -> np.ndarray:
+        grid = self.advect.grid
+        centred_bar = feet_bar.reshape(grid.dim, *grid.shape(place))
+        for axis, on_plane in enumerate(place):
+            if on_plane:
+                centred_bar = to_planes_transposed(centred_bar, axis + 1, grid.is_periodic(axis))
+        return centred_bar.ravel()
+
+
+def _places(carried: Sequence[Field]) -> list[Place]:
+    """The places of all components, each once."""
+    return list(dict.fromkeys(place for field in carried for place in field.kind.places(field.grid.dim)))
