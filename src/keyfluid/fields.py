@@ -17,6 +17,10 @@ from keyfluid.grid import Grid, Kind
 REAL = (np.dtype(np.float32), np.dtype(np.float64))
 
 
+def _same(a: Grid, b: Grid) -> bool:
+    return a is b or a == b
+
+
 class Field:
     """Values of one kind on a grid; see the module's text."""
 
@@ -73,9 +77,8 @@ class Field:
 
     def component(self, a: int) -> np.ndarray:
         """A shaped view of component a."""
-        shapes = self.grid.shapes(self.kind)
-        start = sum(int(np.prod(shape)) for shape in shapes[:a])
-        return self.data[start : start + int(np.prod(shapes[a]))].reshape(shapes[a])
+        layout = self.grid.layout(self.kind)
+        return self.data[layout.parts[a]].reshape(layout.shapes[a])
 
     def components(self) -> list[np.ndarray]:
         return [self.component(a) for a in range(len(self.grid.shapes(self.kind)))]
@@ -101,19 +104,15 @@ class Field:
 
     def require(self, grid: Grid, kind: Kind, what: str) -> None:
         """Raise unless this field is of `kind` on `grid`."""
-        if self.kind is not kind or self.grid != grid:
+        if self.kind is not kind or not _same(self.grid, grid):
             raise KeyfluidError(
                 f"{what}: expected {kind.value} of a {grid.cells} grid, got {self.kind.value} of {self.grid.cells}"
                 + ("" if self.grid.cells != grid.cells else " with other sides or spacing")
             )
 
     def peak(self) -> float:
-        """Largest absolute value; NaN if any value is NaN or infinite."""
-        from keyfluid.kernels.stencils import peak
-
-        blocks = np.empty(16, self.dtype)
-        peak(self.data, blocks.size, blocks)
-        return float(np.max(blocks))
+        """Largest absolute value; not finite if any value is NaN or infinite."""
+        return float(np.maximum(self.data.max(), -self.data.min()))
 
     def require_finite(self, what: str) -> float:
         """The largest absolute value; raises if any is NaN or infinite."""
@@ -123,7 +122,7 @@ class Field:
         return largest
 
     def _other(self, other: Field) -> np.ndarray:
-        if self.kind is not other.kind or self.grid != other.grid:
+        if self.kind is not other.kind or not _same(self.grid, other.grid):
             raise KeyfluidError(
                 f"field: {self.kind.value} of {self.grid.cells} and {other.kind.value} of {other.grid.cells} "
                 "cannot be combined; they live in different places"

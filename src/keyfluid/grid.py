@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,6 +32,15 @@ class Kind(str, Enum):
         if dim == 2:
             return ((True, True),)
         return tuple(tuple(axis != a for axis in range(3)) for a in range(3))
+
+
+class Layout(NamedTuple):
+    """How the components of a kind lie in one flat buffer."""
+
+    places: tuple[Place, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    parts: tuple[slice, ...]
+    count: int
 
 
 @dataclass(frozen=True)
@@ -87,12 +97,27 @@ class Grid:
             for axis, (n, on_plane) in enumerate(zip(self.cells, place))
         )
 
+    @cached_property
+    def _layouts(self) -> dict[Kind, Layout]:
+        layouts = {}
+        for kind in Kind:
+            places = kind.places(self.dim)
+            shapes = tuple(self.shape(place) for place in places)
+            ends = np.cumsum([0] + [int(np.prod(shape)) for shape in shapes])
+            parts = tuple(slice(int(start), int(stop)) for start, stop in zip(ends[:-1], ends[1:]))
+            layouts[kind] = Layout(places, shapes, parts, int(ends[-1]))
+        return layouts
+
+    def layout(self, kind: Kind) -> Layout:
+        """Places, shapes and slices of the components of a kind."""
+        return self._layouts[kind]
+
     def shapes(self, kind: Kind) -> tuple[tuple[int, ...], ...]:
-        return tuple(self.shape(place) for place in kind.places(self.dim))
+        return self._layouts[kind].shapes
 
     def value_count(self, kind: Kind) -> int:
         """How many numbers a field of this kind holds."""
-        return sum(int(np.prod(shape)) for shape in self.shapes(kind))
+        return self._layouts[kind].count
 
     def coordinates(self, place: Place) -> list[np.ndarray]:
         """Positions in metres of the values at a place: one broadcastable array per axis."""

@@ -7,7 +7,7 @@ A lattice axis has n values and a period: n where it is periodic, 0 where coordi
 [0, n - 1]. On a periodic axis a displacement is clamped to one period.
 
 Linear interpolation has kinks where the coordinate is an integer. There the derivative is the mean of the two
-one-sided ones: `locate_side` gives the interval on either side. A coordinate that was clamped
+one-sided ones: `locate` gives the interval on the right, `locate_left` that on the left. A coordinate that was clamped
 has derivative 0, hence half the inner one just at the clamp.
 """
 
@@ -59,27 +59,23 @@ def locate(r, i, low, high, n, period, stride, last):
 
 
 @row_function
-def locate_side(r, i, low, high, n, period, stride, last, side, real_side):
-    """As `locate`, and 1 or 0: whether the coordinate was free to move.
-
-    An integer coordinate is the left end (fraction 0) of the interval after it for side 0, the right end
-    (fraction 1) of the interval before it for side 1; `real_side` is the same number in the dtype of r.
-    """
+def locate_left(r, i, low, high, n, period, stride, last):
+    """As `locate`, but an integer coordinate is the right end (fraction 1) of the interval before it."""
     x = min(max(r, low), high)
     whole = np.floor(x)
     fraction = x - whole
     left = np.int32(i) + np.int32(whole)
     if fraction == 0:
-        left -= side
-        fraction += real_side
+        left -= np.int32(1)
+        fraction = x - (whole - 1)
     if left < 0:
         left += period
+    if left < 0:
+        return np.int32(0) * stride, np.int32(0), fraction
     if left >= n:
         left -= period
     step = stride if left < n - 1 else last
-    step = step if left >= 0 else np.int32(0)
-    left = max(left, np.int32(0))
-    return left * stride, step, fraction, np.int32(x == r)
+    return left * stride, step, fraction
 
 
 @row_function

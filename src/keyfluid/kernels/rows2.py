@@ -8,7 +8,7 @@ in the flat array, sizes n0, n1, periods of the two axes (see lattice.py).
 import numpy as np
 
 from .compile import row_function
-from .lattice import at, bounds, index, last_step, locate, locate_side, neighbour
+from .lattice import at, bounds, index, last_step, locate, locate_left, neighbour
 
 
 @row_function
@@ -51,9 +51,7 @@ def slope(a, o, dx, dy, f, g):
 def slope_row(a, lattices, bases, c, i, r, rs, m, value, vs, grad, part, gs, place, ps):
     """Value and gradient (per cell) of a at the points r[rs:], and where they are, for `scatter_row`.
 
-    A second pass, needed only if some point is at a kink, takes the mean with the left-hand derivative.
-
-    value[vs + k]; grad[gs + axis m + k]; place[ps + 0..2 m + k]: offset and two steps; part[gs + axis m + k].
+    value[vs + k]; grad[gs + axis m + k]; part[gs + axis m + k]; place[ps + 0..2 m + k]: offset and two steps.
     """
     first, n0, n1 = lattices[c, 0], lattices[c, 1], lattices[c, 2]
     p0, p1 = lattices[c, 3], lattices[c, 4]
@@ -64,30 +62,38 @@ def slope_row(a, lattices, bases, c, i, r, rs, m, value, vs, grad, part, gs, pla
     last0, last1 = last_step(n0, p0, s0), last_step(n1, p1, s1)
     real = bases.dtype.type
     clamped = real(p1 == 0)
-    for side in range(2):
-        kink = False
-        share = real(1.0) if side == 0 else real(0.5)
-        which = np.int32(side)
-        for k in range(m):
-            shift = clamped * real(k)
-            u0, u1 = r[at(rs + k)] + b0, r[at(rs + m + k)] + b1
-            x, dx, f, x0 = locate_side(u0, i, low0, high0, n0, p0, s0, last0, which, real(side))
-            y, dy, g, x1 = locate_side(u1, k, low1 - shift, high1 - shift, n1, p1, s1, last1, which, real(side))
-            o = first + x + y
-            v, d0, d1 = slope(a, o, dx, dy, f, g)
-            value[at(vs + k)] = v if side == 0 else value[at(vs + k)]
-            before = grad[at(gs + k)] if side == 1 else real(0)
-            grad[at(gs + k)] = share * (before + real(x0) * d0)
-            before = grad[at(gs + m + k)] if side == 1 else real(0)
-            grad[at(gs + m + k)] = share * (before + real(x1) * d1)
-            place[at(ps + k)] = o
-            place[at(ps + m + k)] = dx
-            place[at(ps + 2 * m + k)] = dy
-            part[at(gs + k)] = f
-            part[at(gs + m + k)] = g
-            kink |= (f == 0) | (g == 0)
-        if not kink:
-            break
+    kink = False
+    for k in range(m):
+        shift = clamped * real(k)
+        u0, u1 = r[at(rs + k)] + b0, r[at(rs + m + k)] + b1
+        x, dx, f = locate(u0, i, low0, high0, n0, p0, s0, last0)
+        y, dy, g = locate(u1, k, low1 - shift, high1 - shift, n1, p1, s1, last1)
+        o = first + x + y
+        v, d0, d1 = slope(a, o, dx, dy, f, g)
+        value[at(vs + k)] = v
+        grad[at(gs + k)] = d0 * real((low0 <= u0) & (u0 <= high0))
+        grad[at(gs + m + k)] = d1 * real((low1 - shift <= u1) & (u1 <= high1 - shift))
+        place[at(ps + k)] = o
+        place[at(ps + m + k)] = dx
+        place[at(ps + 2 * m + k)] = dy
+        part[at(gs + k)] = f
+        part[at(gs + m + k)] = g
+        kink |= (f == 0) | (g == 0)
+    if not kink:
+        return
+    half = real(0.5)
+    for k in range(m):
+        if part[at(gs + k)] != 0 and part[at(gs + m + k)] != 0:
+            continue
+        shift = clamped * real(k)
+        u0, u1 = r[at(rs + k)] + b0, r[at(rs + m + k)] + b1
+        x, dx, f = locate_left(u0, i, low0, high0, n0, p0, s0, last0)
+        y, dy, g = locate_left(u1, k, low1 - shift, high1 - shift, n1, p1, s1, last1)
+        v, d0, d1 = slope(a, first + x + y, dx, dy, f, g)
+        d0 *= real((low0 <= u0) & (u0 <= high0))
+        d1 *= real((low1 - shift <= u1) & (u1 <= high1 - shift))
+        grad[at(gs + k)] = half * (grad[at(gs + k)] + d0)
+        grad[at(gs + m + k)] = half * (grad[at(gs + m + k)] + d1)
 
 
 @row_function

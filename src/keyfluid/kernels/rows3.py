@@ -11,7 +11,7 @@ three axes (see lattice.py). Arrays are flat and come with the offset of the row
 import numpy as np
 
 from .compile import row_function
-from .lattice import at, bounds, index, last_step, locate, locate_side, neighbour
+from .lattice import at, bounds, index, last_step, locate, locate_left, neighbour
 
 
 @row_function
@@ -70,9 +70,7 @@ def slope(a, o, dx, dy, dz, f, g, h):
 def slope_row(a, lattices, bases, c, i, j, r, rs, m, value, vs, grad, part, gs, place, ps):
     """Value and gradient (per cell) of a at the points r[rs:], and where they are, for `scatter_row`.
 
-    A second pass, needed only if some point is at a kink, takes the mean with the left-hand derivative.
-
-    value[vs + k]; grad[gs + axis m + k]; place[ps + 0..3 m + k]: offset and three steps; part[gs + axis m + k].
+    value[vs + k]; grad[gs + axis m + k]; part[gs + axis m + k]; place[ps + 0..3 m + k]: offset and three steps.
     """
     first, n0, n1, n2 = lattices[c, 0], lattices[c, 1], lattices[c, 2], lattices[c, 3]
     p0, p1, p2 = lattices[c, 4], lattices[c, 5], lattices[c, 6]
@@ -84,35 +82,45 @@ def slope_row(a, lattices, bases, c, i, j, r, rs, m, value, vs, grad, part, gs, 
     last0, last1, last2 = last_step(n0, p0, s0), last_step(n1, p1, s1), last_step(n2, p2, s2)
     real = bases.dtype.type
     clamped = real(p2 == 0)
-    for side in range(2):
-        kink = False
-        share = real(1.0) if side == 0 else real(0.5)
-        which = np.int32(side)
-        for k in range(m):
-            shift = clamped * real(k)
-            u0, u1, u2 = r[at(rs + k)] + b0, r[at(rs + m + k)] + b1, r[at(rs + 2 * m + k)] + b2
-            x, dx, f, x0 = locate_side(u0, i, low0, high0, n0, p0, s0, last0, which, real(side))
-            y, dy, g, x1 = locate_side(u1, j, low1, high1, n1, p1, s1, last1, which, real(side))
-            z, dz, h, x2 = locate_side(u2, k, low2 - shift, high2 - shift, n2, p2, s2, last2, which, real(side))
-            o = first + x + y + z
-            v, d0, d1, d2 = slope(a, o, dx, dy, dz, f, g, h)
-            value[at(vs + k)] = v if side == 0 else value[at(vs + k)]
-            before = grad[at(gs + k)] if side == 1 else real(0)
-            grad[at(gs + k)] = share * (before + real(x0) * d0)
-            before = grad[at(gs + m + k)] if side == 1 else real(0)
-            grad[at(gs + m + k)] = share * (before + real(x1) * d1)
-            before = grad[at(gs + 2 * m + k)] if side == 1 else real(0)
-            grad[at(gs + 2 * m + k)] = share * (before + real(x2) * d2)
-            place[at(ps + k)] = o
-            place[at(ps + m + k)] = dx
-            place[at(ps + 2 * m + k)] = dy
-            place[at(ps + 3 * m + k)] = dz
-            part[at(gs + k)] = f
-            part[at(gs + m + k)] = g
-            part[at(gs + 2 * m + k)] = h
-            kink |= (f == 0) | (g == 0) | (h == 0)
-        if not kink:
-            break
+    kink = False
+    for k in range(m):
+        shift = clamped * real(k)
+        u0, u1, u2 = r[at(rs + k)] + b0, r[at(rs + m + k)] + b1, r[at(rs + 2 * m + k)] + b2
+        x, dx, f = locate(u0, i, low0, high0, n0, p0, s0, last0)
+        y, dy, g = locate(u1, j, low1, high1, n1, p1, s1, last1)
+        z, dz, h = locate(u2, k, low2 - shift, high2 - shift, n2, p2, s2, last2)
+        o = first + x + y + z
+        v, d0, d1, d2 = slope(a, o, dx, dy, dz, f, g, h)
+        value[at(vs + k)] = v
+        grad[at(gs + k)] = d0 * real((low0 <= u0) & (u0 <= high0))
+        grad[at(gs + m + k)] = d1 * real((low1 <= u1) & (u1 <= high1))
+        grad[at(gs + 2 * m + k)] = d2 * real((low2 - shift <= u2) & (u2 <= high2 - shift))
+        place[at(ps + k)] = o
+        place[at(ps + m + k)] = dx
+        place[at(ps + 2 * m + k)] = dy
+        place[at(ps + 3 * m + k)] = dz
+        part[at(gs + k)] = f
+        part[at(gs + m + k)] = g
+        part[at(gs + 2 * m + k)] = h
+        kink |= (f == 0) | (g == 0) | (h == 0)
+    if not kink:
+        return
+    half = real(0.5)
+    for k in range(m):
+        if part[at(gs + k)] != 0 and part[at(gs + m + k)] != 0 and part[at(gs + 2 * m + k)] != 0:
+            continue
+        shift = clamped * real(k)
+        u0, u1, u2 = r[at(rs + k)] + b0, r[at(rs + m + k)] + b1, r[at(rs + 2 * m + k)] + b2
+        x, dx, f = locate_left(u0, i, low0, high0, n0, p0, s0, last0)
+        y, dy, g = locate_left(u1, j, low1, high1, n1, p1, s1, last1)
+        z, dz, h = locate_left(u2, k, low2 - shift, high2 - shift, n2, p2, s2, last2)
+        v, d0, d1, d2 = slope(a, first + x + y + z, dx, dy, dz, f, g, h)
+        d0 *= real((low0 <= u0) & (u0 <= high0))
+        d1 *= real((low1 <= u1) & (u1 <= high1))
+        d2 *= real((low2 - shift <= u2) & (u2 <= high2 - shift))
+        grad[at(gs + k)] = half * (grad[at(gs + k)] + d0)
+        grad[at(gs + m + k)] = half * (grad[at(gs + m + k)] + d1)
+        grad[at(gs + 2 * m + k)] = half * (grad[at(gs + 2 * m + k)] + d2)
 
 
 @row_function

@@ -19,6 +19,7 @@ Smoothness  kinks where a foot crosses a grid line: mean of the one-sided deriva
 from __future__ import annotations
 
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from functools import lru_cache
 
 import numpy as np
@@ -82,6 +83,7 @@ class Advect(Operator):
     feet: str = "own"
     interpolation: str = "linear"
     """Of the carried values: "cubic" smears far less, and takes two to three times as long."""
+    _cache: dict = dataclass_field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.order not in TABLEAUS:
@@ -105,8 +107,7 @@ class Advect(Operator):
         for field in carried:
             field.require(self.grid, field.kind, "advect: carried field")
             out = np.empty_like(field.data)
-            for place, part in self._parts(field):
-                table = tables(self.grid, place, field.kind is Kind.CENTRES, field.dtype)
+            for table, part in self._parts(field):
                 slabs = forward_slabs(table)
                 self._kernels.advect(
                     self._tableau(field.dtype), self._scale(field.dtype), table.lattices, table.bases,
@@ -127,8 +128,7 @@ class Advect(Operator):
         outputs = []
         for field, d_field in zip(carried, d_carried):
             d_out = np.empty_like(field.data)
-            for place, part in self._parts(field):
-                table = tables(self.grid, place, field.kind is Kind.CENTRES, field.dtype)
+            for table, part in self._parts(field):
                 slabs = forward_slabs(table)
                 self._kernels.advect_tangent(
                     self._tableau(field.dtype), self._scale(field.dtype), table.lattices, table.bases,
@@ -150,8 +150,7 @@ class Advect(Operator):
         inputs_bar = []
         for field, out_bar in zip(carried, outputs_bar):
             field_bar = np.zeros_like(field.data)
-            for place, part in self._parts(field):
-                table = tables(self.grid, place, field.kind is Kind.CENTRES, field.dtype)
+            for table, part in self._parts(field):
                 values = self._padded(field, part)
                 values_bar = field_bar[part] if values.size == field_bar[part].size else np.zeros_like(values)
                 slabs = adjoint_slabs(table, reach)
@@ -239,14 +238,17 @@ class Advect(Operator):
     def _centre(self) -> Place:
         return Kind.CENTRES.places(self.grid.dim)[0]
 
-    def _parts(self, field: Field) -> list[tuple[Place, slice]]:
-        """Place and slice of the flat data, component by component."""
-        parts, start = [], 0
-        for place, shape in zip(field.kind.places(self.grid.dim), self.grid.shapes(field.kind)):
-            stop = start + int(np.prod(shape))
-            parts.append((place, slice(start, stop)))
-            start = stop
-        return parts
+    def _parts(self, field: Field) -> list[tuple[Tables, slice]]:
+        """Tables and slice of the flat data, component by component."""
+        key = (field.kind, field.dtype)
+        if key not in self._cache:
+            layout = self.grid.layout(field.kind)
+            padded = field.kind is Kind.CENTRES
+            self._cache[key] = [
+                (tables(self.grid, place, padded, field.dtype), part)
+                for place, part in zip(layout.places, layout.parts)
+            ]
+        return self._cache[key]
 
     def _rim(self) -> list[tuple[int, int]]:
         return [(1, 1) if side is Boundary.OPEN else (0, 0) for side in self.grid.boundary]
