@@ -6,6 +6,9 @@ import os
 
 from keyfluid.errors import KeyfluidError
 
+LAYERS = ["omp", "tbb", "workqueue"]
+"""Numba's threading layers in the order we prefer them: on one machine tbb left its second thread idle."""
+
 _count: int | None = None
 
 
@@ -19,8 +22,7 @@ def set_threads(count: int) -> None:
     global _count
     import numba
 
-    import keyfluid.kernels.compile  # noqa: F401  (chooses the threading layer first)
-
+    numba.config.THREADING_LAYER_PRIORITY = LAYERS
     if not 1 <= count <= numba.config.NUMBA_NUM_THREADS:
         raise KeyfluidError(f"threads: {count} asked for, this machine has 1 to {numba.config.NUMBA_NUM_THREADS}")
     numba.set_num_threads(count)

@@ -70,7 +70,8 @@ class Inflow(LinearOperator):
 
     def apply(self, *inputs: Field) -> Fields:
         q, incoming = inputs
-        q.require(self.mask.grid, self.mask.kind, "source: values")
+        for field in inputs:
+            field.require(self.mask.grid, self.mask.kind, "source: values")
         mask = self.mask.data.astype(q.dtype, copy=False)
         return (q.like(q.data + mask * (incoming.data - q.data)),)
 

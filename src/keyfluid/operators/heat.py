@@ -32,6 +32,7 @@ class Heat(LinearOperator):
     def apply(self, *inputs: Field) -> Fields:
         rho, v = inputs
         rho.require(self.grid, Kind.CENTRES, "heat: density")
+        v.require(self.grid, Kind.FACES, "heat: velocity")
         out = v.copy()
         factor = v.dtype.type(0.5 * self.lift * self.dt)
         q = np.moveaxis(rho.array, self.up, 0)

@@ -22,9 +22,12 @@ CENTRE_AXES = {Boundary.WALLS: Axis.MIRROR, Boundary.PERIODIC: Axis.PERIODIC, Bo
 
 
 class PoissonSolver(Protocol):
-    """Solves -laplacian p = b; the report says whether it did."""
+    """Solves -laplacian p = b; the report says whether it did.
 
-    def solve(self, b: np.ndarray) -> tuple[np.ndarray, SolveReport]: ...
+    tolerance: relative residual for this solve, in place of the solver's own; direct solvers have no use for it.
+    """
+
+    def solve(self, b: np.ndarray, tolerance: float | None = None) -> tuple[np.ndarray, SolveReport]: ...
 
 
 class SpectralPoisson:
@@ -37,7 +40,7 @@ class SpectralPoisson:
         np.divide(1.0, values, out=inverse, where=values > 0)
         self.inverse = inverse.astype(dtype)
 
-    def solve(self, b: np.ndarray) -> tuple[np.ndarray, SolveReport]:
+    def solve(self, b: np.ndarray, tolerance: float | None = None) -> tuple[np.ndarray, SolveReport]:
         return diagonal(b, self.axes, self.inverse), SolveReport(converged=True, iterations=1, residual=0.0)
 
 
@@ -60,8 +63,8 @@ class MultigridPoisson:
             max_iterations=max_iterations,
         )  # fmt: skip
 
-    def solve(self, b: np.ndarray) -> tuple[np.ndarray, SolveReport]:
-        p, report = self.pcg.solve(b)
+    def solve(self, b: np.ndarray, tolerance: float | None = None) -> tuple[np.ndarray, SolveReport]:
+        p, report = self.pcg.solve(b, tolerance=tolerance)
         warn_unless_converged(report, "pressure")
         return p, report
 

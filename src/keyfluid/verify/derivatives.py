@@ -56,6 +56,11 @@ class TaylorResult:
         """The function is linear: the remainders are rounding."""
         return bool(np.all(self.remainders <= 1e-13 * self.scale))
 
+    @property
+    def passed(self) -> bool:
+        """Slope 2 within 0.1, or exactly linear."""
+        return self.exact or abs(self.slope - 2.0) <= 0.1
+
 
 def taylor_test(
     function: Callable[[float], np.ndarray], derivative: np.ndarray, steps: Sequence[float]
