@@ -8,6 +8,7 @@
 
 Inputs and outputs are tuples of fields; `d_` marks a tangent, `_bar` an adjoint. A linear (or affine) operator
 writes `apply` and `transpose` only. Operators are values: what they do is fixed when they are made.
+Flux limiters have no useful derivative; such operators are `ForwardOnly`, and gradient rollouts refuse them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 
 Fields = tuple[Field, ...]
@@ -25,6 +27,8 @@ class Operator(ABC):
 
     linear: ClassVar[bool] = False
     """True if the derivative does not depend on the inputs, which then need not be stored."""
+
+    differentiable: ClassVar[bool] = True
 
     @abstractmethod
     def forward(self, *inputs: Field) -> Fields: ...
@@ -64,3 +68,18 @@ class SymmetricOperator(LinearOperator):
 
     def transpose(self, *outputs_bar: Field) -> Fields:
         return self.apply(*outputs_bar)
+
+
+class ForwardOnly(Operator):
+    """An operator without a derivative: it may be part of a simulation, but not of a gradient."""
+
+    differentiable: ClassVar[bool] = False
+
+    def tangent(self, inputs: Fields, d_inputs: Fields) -> Fields:
+        raise self._refusal()
+
+    def adjoint(self, inputs: Fields, outputs_bar: Fields) -> Fields:
+        raise self._refusal()
+
+    def _refusal(self) -> KeyfluidError:
+        return KeyfluidError(f"{type(self).__name__} has no derivative; a gradient needs another operator")

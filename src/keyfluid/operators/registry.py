@@ -15,12 +15,15 @@ import numpy as np
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.operators.advect import Advect
+from keyfluid.operators.advect_limited import AdvectLimited
 from keyfluid.operators.base import Fields, Operator
 from keyfluid.operators.blur import gaussian_blur, gaussian_pyramid
 from keyfluid.operators.confine_vorticity import ConfineVorticity
 from keyfluid.operators.curl import Curl
 from keyfluid.operators.diffuse import Diffuse
+from keyfluid.operators.drive import Drive
 from keyfluid.operators.force import AddConstant, AddRate, Inflow
+from keyfluid.operators.gather import Gather
 from keyfluid.operators.heat import Heat
 from keyfluid.operators.project import Project
 from keyfluid.operators.solid_mask import SolidMask
@@ -98,9 +101,25 @@ REGISTER: dict[str, Builder] = {
         gaussian_pyramid(at.grid, 0.8 * at.grid.spacing, 3),
         (at.field(Kind.CENTRES),),
     ),
+    "drive": lambda at: (
+        Drive(at.grid, gaussian_blur(at.grid, 1.3 * at.grid.spacing), at.field(Kind.FACES), 1.7),
+        (at.field(Kind.CENTRES),),
+    ),
     "curl": lambda at: (Curl(at.grid), (at.field(Kind.EDGES),)),
     "solid mask": lambda at: (SolidMask(at.solids or no_solids(at)), (at.field(Kind.CENTRES),)),
 }
+
+FORWARD_ONLY: dict[str, Builder] = {
+    "advect limited": lambda at: (
+        AdvectLimited(at.grid, dt=0.3 * at.grid.spacing),
+        (at.field(Kind.CENTRES), at.field(Kind.FACES), at.field(Kind.FACES)),
+    ),
+    "gather": lambda at: (
+        Gather(at.grid, at.field(Kind.CENTRES), at.field(Kind.FACES), 0.4 * at.grid.spacing**2, 1.0),
+        (at.field(Kind.CENTRES),),
+    ),
+}
+"""Operators without a derivative: dot and Taylor tests have nothing to say about them."""
 
 
 def no_solids(at: Setting) -> Solids:

@@ -163,6 +163,7 @@ class Rollout:
             inputs = forcing.inputs(step)
             constants = self.model.constants(step)
             stages = self.model.active(step, inputs)
+            _require_derivatives(stages)
             tape: Tape = {}
             fields = {**state, **constants, **inputs}
             now = run_stages(stages, fields, tape)
@@ -177,6 +178,15 @@ class Rollout:
             forcing.pull(item.step, outside)
             bars = {name: bars[name] for name in like if name in bars}
         return bars
+
+
+def _require_derivatives(stages: Iterable[Stage]) -> None:
+    for stage in stages:
+        if not stage.operator.differentiable:
+            raise KeyfluidError(
+                f"rollout: stage {stage.name!r} ({type(stage.operator).__name__}) has no derivative; "
+                "a gradient needs another operator in its place"
+            )
 
 
 def _add(bars: Bars, more: Mapping[str, Field]) -> None:
