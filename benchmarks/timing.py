@@ -1,0 +1,56 @@
+"""Best-of-several timing, and a word on what the machine was doing meanwhile."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Best wall seconds of the repeats, and processor over wall time in that one."""
+
+    seconds: float
+    parallelism: float
+
+    def nanoseconds(self, cells: int) -> float:
+        return self.seconds * 1e9 / cells
+
+
+def best(work: Callable[[], object], repeats: int = 7) -> Timing:
+    """The fastest of `repeats` runs, after one that does not count (compilation, caches)."""
+    work()
+    runs = []
+    for _ in range(repeats):
+        wall, cpu = time.perf_counter(), time.process_time()
+        work()
+        wall = time.perf_counter() - wall
+        runs.append(Timing(wall, (time.process_time() - cpu) / wall))
+    return min(runs, key=lambda run: run.seconds)
+
+
+def machine() -> str:
+    """Processor, cores and load, for the head of a table."""
+    name = "unknown processor"
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    return f"{name}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+
+
+def table(rows: list[dict[str, object]]) -> str:
+    """Rows as a Markdown table; the keys of the first are the columns."""
+    columns = list(rows[0])
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    lines += ["| " + " | ".join(_text(row.get(column, "")) for column in columns) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+    return str(value)
