@@ -3,7 +3,7 @@
     python benchmarks/kernels.py [--json FILE]
 
 Advection carries a density and the velocity by the velocity (four fields in 3D, three in 2D), float32, walls,
-displacements up to two cells. The projection is the direct one. "Bandwidth used" takes the least traffic of an
+displacements up to two cells. The projection is the direct one. "Bandwidth used" is the least traffic of an
 operation, every input read once and every output written once, over the measured bandwidth of a triad.
 """
 

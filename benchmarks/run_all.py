@@ -2,7 +2,7 @@
 
     make bench          (or: python benchmarks/run_all.py [--quick])
 
-The machine may be noisy: every figure is the best of several repeats, ours are timed both before and after each
+Machines are noisy: every figure is the best of several repeats, ours are timed both before and after each
 peer and the better counts, and ratios compare figures of this run only. --quick leaves the peers out.
 """
 
@@ -31,8 +31,8 @@ PAGE = HERE.parent / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks
 
 Written by `make bench` on: {machine}. Every figure is the best of several repeats in that one run; ratios
-compare figures of that run only. "cell-step" is one cell for one time step. keyfluid runs in float32 on {threads}
-threads and projects exactly (direct solver) in every step; compilation is not counted unless a line says so.
+compare figures of that run only. "cell-step" is one cell for one time step. keyfluid runs in float32 on
+{threads} threads and projects exactly (direct solver) in every step; compilation is not counted unless a line says so.
 """
 
 
