@@ -1,0 +1,1 @@
+"""`method = "target"`: target-driven smoke [Fattal & Lischinski 2004]."""

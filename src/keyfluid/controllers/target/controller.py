@@ -1,0 +1,220 @@
+"""`method = "target"`: smoke driven to one target after the other in a single pass [Fattal & Lischinski 2004].
+
+The six fractional steps are in steps.py, what is made of a target in goal.py, who acts when in schedule.py.
+With advection = "smooth" the same force drives the differentiable engine at fixed steps, without gathering, so that
+the forces alone repeat the run: a warm start for the optimisers.
+"""
+
+from __future__ import annotations
+
+import math
+
+from keyfluid.controllers.interface import FrameRecord, Problem, Shell, Stopped
+from keyfluid.controllers.march import Advance, Clock, march, restored_state, state_arrays
+from keyfluid.controllers.smoke_steps import SmokeSteps, mass_of
+from keyfluid.controllers.target.goal import Goal
+from keyfluid.controllers.target.schedule import Turn, acting, turns
+from keyfluid.controllers.target.settings import Settings
+from keyfluid.controllers.target.steps import Pull, Steps, SubStep
+from keyfluid.errors import KeyfluidError, SceneError
+from keyfluid.fields import Field
+from keyfluid.grid import Kind
+from keyfluid.models.stage import State
+
+MOST_STEPS = 20_000
+"""Sub-steps of a frame beyond which something has blown up."""
+
+MOST_CARRIERS = 16
+"""Velocities of a frame that are kept for the report; more sub-steps than that are averaged in pairs."""
+
+
+class Target:
+    """The controller."""
+
+    def memory_bytes(self, problem: Problem) -> int:
+        """Goals, forces and the carriers of a frame."""
+        faces = problem.grid.value_count(Kind.FACES) * problem.dtype.itemsize
+        per_field = 2 * faces + 4 * problem.grid.count * 8
+        return (MOST_CARRIERS + 3) * faces + len(problem.densities) * per_field
+
+    def run(self, problem: Problem, shell: Shell) -> None:
+        settings = Settings.of(problem.scene.control)
+        plan = Plan(problem, settings)
+        steps = Steps(problem, settings)
+        if settings.advection == "smooth":
+            march(problem, shell, SmoothSteps(problem, plan, steps).advance, plan.error)
+            return
+        frame, taken, gathered, state = _begin(problem, shell, steps)
+        while frame < problem.frames:
+            frame += 1
+            collected = _Frame(problem, frame, state, taken, gathered)
+            while not collected.done:
+                if shell.stop_requested:
+                    raise Stopped
+                collected.add(
+                    steps.take(
+                        collected.state,
+                        plan.pulls(frame),
+                        collected.time,
+                        collected.left,
+                        taken + collected.count,
+                    )
+                )
+            record = collected.record()
+            state, taken, gathered = collected.state, record.memory["steps"], record.memory["gathered"]
+            shell.frame(record)
+            shell.checkpoint(state_arrays(state), {"frame": frame, **record.memory})
+            if any(key.frame == frame for key in problem.keyframes) or frame == problem.frames:
+                shell.log(frame=frame, **_shares(problem, state, gathered))
+            shell.progress(frame, problem.frames, "frame", plan.error(frame, state))
+
+
+class Plan:
+    """Who pulls at a frame. Goals are made when their turn comes, and kept while it lasts."""
+
+    def __init__(self, problem: Problem, settings: Settings) -> None:
+        self.problem, self.settings = problem, settings
+        self.turns: dict[str, list[Turn]] = {}
+        for name in problem.densities:
+            keys = [key for key in problem.keyframes if key.field == name]
+            if not keys:
+                raise SceneError(
+                    "keyframe",
+                    f"the smoke {name!r} has no target; give it a [[keyframe]] with field = {name!r}",
+                )
+            self.turns[name] = turns(keys, problem.frames, settings.release)
+        self._kept: dict[str, tuple[Turn, Pull]] = {}
+
+    def pulls(self, frame: int) -> dict[str, Pull]:
+        """The goals that act between the frame before and this one."""
+        found = {}
+        for name, plan in self.turns.items():
+            turn = acting(plan, frame)
+            if turn is not None and turn.blend > 0:
+                found[name] = self._pull(name, turn)
+        return found
+
+    def _pull(self, name: str, turn: Turn) -> Pull:
+        if name not in self._kept or self._kept[name][0] is not turn:
+            problem, settings = self.problem, self.settings
+            goal = Goal.of(
+                problem.grid,
+                turn.key.target,
+                settings.smoothing,
+                falloff=settings.falloff,
+                hard=settings.hard,
+                region=turn.key.mask,
+                dtype=problem.dtype,
+            )
+            seconds = turn.frames / problem.fps
+            pull = Pull(goal, settings.coefficients(seconds, problem.peaks[name], turn.blend))
+            self._kept[name] = (turn, pull)
+        return self._kept[name][1]
+
+    def error(self, frame: int, state: State) -> float:
+        """|rho - rho*| / |rho*| over all fields that are steered; NaN when none is."""
+        miss = whole = 0.0
+        for name, pull in self.pulls(frame).items():
+            gap = state[name] - pull.goal.target
+            miss += gap.dot(gap)
+            whole += pull.goal.target.dot(pull.goal.target)
+        return math.sqrt(miss / whole) if whole > 0 else math.nan
+
+
+class _Frame:
+    """Collects the sub-steps of one frame."""
+
+    def __init__(
+        self, problem: Problem, index: int, state: State, taken: int, gathered: dict[str, float]
+    ) -> None:
+        self.problem, self.index, self.taken = problem, index, taken
+        self.state = state
+        self.gathered = dict(gathered)
+        self.length = 1.0 / problem.fps
+        self.passed = 0.0
+        self.count = 0
+        self.force: Field | None = None
+        self.carriers: list[tuple[float, Field]] = []
+        self.emitted: dict[str, float] = {}
+
+    @property
+    def time(self) -> float:
+        return (self.index - 1) * self.length + self.passed
+
+    @property
+    def left(self) -> float:
+        return self.length - self.passed
+
+    @property
+    def done(self) -> bool:
+        return self.left <= 1e-9 * self.length
+
+    def add(self, step: SubStep) -> None:
+        self.state = step.state
+        self.passed += step.dt
+        self.count += 1
+        if self.count > MOST_STEPS:
+            raise KeyfluidError(
+                f"frame {self.index}: more than {MOST_STEPS} sub-steps; lower control.strength or the velocities"
+            )
+        step.carrier.require_finite("velocity")
+        self.carriers.append((step.dt, step.carrier))
+        if len(self.carriers) > 2 * MOST_CARRIERS:
+            self.carriers = _paired(self.carriers)
+        for total, part in ((self.emitted, step.emitted), (self.gathered, step.gathered)):
+            for name, mass in part.items():
+                total[name] = total.get(name, 0.0) + mass
+        if step.force is not None:
+            share = step.dt / self.length
+            self.force = share * step.force if self.force is None else self.force.add_scaled(share, step.force)
+
+    def record(self) -> FrameRecord:
+        memory = {"steps": self.taken + self.count, "gathered": self.gathered}
+        return FrameRecord(self.index, self.state, self.force, self.carriers, self.emitted, memory)
+
+
+def _paired(carriers: list[tuple[float, Field]]) -> list[tuple[float, Field]]:
+    """Neighbours averaged over their time; the last may stay alone."""
+    result = []
+    for (dt, u), (dt_next, u_next) in zip(carriers[::2], carriers[1::2]):
+        total = dt + dt_next
+        result.append((total, (u * (dt / total)).add_scaled(dt_next / total, u_next)))
+    return result + carriers[2 * len(result) :]
+
+
+def _begin(problem: Problem, shell: Shell, steps: Steps) -> tuple[int, int, dict[str, float], State]:
+    if shell.restored is not None:
+        meta = shell.restored.meta
+        return int(meta["frame"]), int(meta["steps"]), dict(meta["gathered"]), restored_state(problem, shell.restored)
+    state = steps.begin({**problem.densities, "velocity": problem.velocity})
+    memory = {"steps": 0, "gathered": {}}
+    shell.frame(FrameRecord(0, state, memory=memory))
+    shell.checkpoint(state_arrays(state), {"frame": 0, **memory})
+    return 0, 0, {}, state
+
+
+def _shares(problem: Problem, state: State, gathered: dict[str, float]) -> dict[str, float]:
+    """Mass moved by gathering over the mass there is; one number per field, named after it if there are several."""
+    names = list(problem.densities)
+    labels = {name: "gathered" if len(names) == 1 else f"gathered_{name}" for name in names}
+    return {label: gathered.get(name, 0.0) / max(mass_of(state[name]), 1e-300) for name, label in labels.items()}
+
+
+class SmoothSteps:
+    """The driving force on the differentiable engine."""
+
+    def __init__(self, problem: Problem, plan: Plan, steps: Steps) -> None:
+        self.plan, self.steps = plan, steps
+        self.smoke = SmokeSteps(problem)
+        self.fps = problem.fps
+
+    def advance(self, state: State, clock: Clock) -> Advance:
+        pulls = self.plan.pulls(math.floor(clock.time * self.fps + 1e-6) + 1)
+        blurred = {name: self.steps.blur.forward(state[name])[0] for name in pulls}
+        force = self.steps.driving_force(pulls, blurred, clock.time)
+        if force is not None:
+            damping = max(pull.coefficients.damping for pull in pulls.values())
+            u = state["velocity"]
+            damped = u.add_scaled(clock.dt, force) * math.exp(-damping * clock.dt)
+            force = (damped - u) * (1.0 / clock.dt)
+        return self.smoke.advance(state, clock, force)

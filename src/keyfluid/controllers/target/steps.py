@@ -1,0 +1,222 @@
+"""The fractional steps of target-driven smoke, in the paper's order [Fattal & Lischinski 2004, section 4].
+
+    1  apply driving forces    u_t = v_f F(rho, rho*)             and buoyancy, vorticity, viscosity, turbulence
+    2  attenuate momentum      u_t = -v_d u                       by exp(-v_d dt), stable for any dt
+    3  advect momentum         u_t = -u . grad u                  by the last projected velocity: with the forced
+                                                                  one, whose divergence is not 0, smoke at its
+                                                                  target would never come to rest
+    4  project                 u without divergence
+    5  advect smoke            rho_t = -u . grad rho
+    6  gather smoke            rho_t = v_g G(rho, rho*)
+
+A sub-step is as long as these allow: 0.4 cells at the velocity after the force; sigma / (2 sqrt(v_f rho0)), the time
+the force needs to carry smoke across the blur; 1 / v_d. Smoke advection and gathering take sub-cycles of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from keyfluid.controllers.interface import Problem
+from keyfluid.controllers.smoke_steps import mass_of
+from keyfluid.controllers.target.goal import Goal
+from keyfluid.controllers.target.inflow import Inflow
+from keyfluid.controllers.target.settings import Coefficients, Settings
+from keyfluid.controllers.target.turbulence import Turbulence
+from keyfluid.fields import Field
+from keyfluid.grid import Kind
+from keyfluid.models.stage import State
+from keyfluid.operators.advect_limited import AdvectLimited
+from keyfluid.operators.blur import gaussian_blur
+from keyfluid.operators.confine_vorticity import ConfineVorticity
+from keyfluid.operators.diffuse import Diffuse
+from keyfluid.operators.drive import Drive
+from keyfluid.operators.gather import Gather
+from keyfluid.operators.heat import Heat
+from keyfluid.operators.project import Project
+from keyfluid.solids import Solids
+
+CELLS_PER_STEP = 0.4
+MOST_CELLS = 0.5
+"""Beyond this many cells in a sub-step smoke is advected in parts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pull:
+    """A goal at work on its field."""
+
+    goal: Goal
+    coefficients: Coefficients
+
+
+@dataclass(frozen=True, eq=False)
+class SubStep:
+    """What a sub-step did. `force`: driving force and attenuation, m/s^2; `gathered`: mass moved, per field."""
+
+    state: dict[str, Field]
+    dt: float
+    carrier: Field
+    force: Field | None
+    emitted: dict[str, float] = field(default_factory=dict)
+    gathered: dict[str, float] = field(default_factory=dict)
+
+
+class Steps:
+    """Takes sub-steps of a scene's smoke."""
+
+    def __init__(self, problem: Problem, settings: Settings, correction: float = 1.0) -> None:
+        self.problem, self.settings, self.correction = problem, settings, correction
+        self.grid, self.dtype = problem.grid, problem.dtype
+        self.blur = gaussian_blur(problem.grid, settings.smoothing / math.sqrt(2))
+        self.inflow = Inflow(problem)
+        self.turbulence = (
+            Turbulence(problem.grid, 2 * settings.smoothing, problem.scene.seed, problem.dtype)
+            if settings.turbulence > 0
+            else None
+        )
+        self._project: tuple[Solids | None, Project] | None = None
+
+    def begin(self, state: State) -> dict[str, Field]:
+        """The start, its velocity made divergence-free."""
+        return {**state, "velocity": self.projection(0.0).forward(state["velocity"])[0]}
+
+    def projection(self, time: float) -> Project:
+        """The projection around the bodies of that time; made again only when they have moved."""
+        solids = self.problem.solids(time)
+        if self._project is None or self._project[0] is not solids:
+            self._project = (solids, Project(self.grid, solids, self.dtype))
+        return self._project[1]
+
+    def take(self, state: State, pulls: Mapping[str, Pull], time: float, longest: float, parity: int) -> SubStep:
+        """One sub-step of at most `longest` seconds from `time`; parity: 0 or 1 in turn."""
+        reverse = bool(parity % 2)
+        frame = time * self.problem.fps
+        densities = {name: state[name] for name in self.problem.densities}
+        last = state["velocity"]
+        start = self.inflow.blow(last, frame)
+        blurred = {name: self.blur.forward(densities[name])[0] for name in pulls}
+        force = self.driving_force(pulls, blurred, time)
+        damping = max((pull.coefficients.damping for pull in pulls.values()), default=0.0)
+        dt = self.length(start, densities, force, pulls, damping, longest)
+        emitted = self.inflow.emit(densities, frame, dt)
+
+        # 1, 2: apply driving forces, attenuate momentum
+        u = start if force is None else start.add_scaled(dt, force)
+        u = u * math.exp(-damping * dt) if damping > 0 else u
+        control = None if force is None else (u - start) * (1.0 / dt)
+        u = self.other_forces(u, densities, dt, self.problem.solids(time + dt))
+        # 3: advect momentum
+        (u,) = AdvectLimited(self.grid, dt, reverse, self.correction).forward(u, last)
+        # 4: project
+        projection = self.projection(time + dt)
+        (u,) = projection.forward(u)
+        # 5, 6: advect smoke, gather smoke
+        gathered = self.move_smoke(densities, u, pulls, dt, reverse, projection.solids)
+        self.equalise(densities, pulls, dt)
+        return SubStep({**densities, "velocity": u}, dt, u, control, emitted, gathered)
+
+    def driving_force(self, pulls: Mapping[str, Pull], blurred: Mapping[str, Field], time: float) -> Field | None:
+        """v_f F summed over fields, with the eddies of turbulence [equation 7, section 3.3]."""
+        if not pulls:
+            return None
+        force = Field.zeros(self.grid, Kind.FACES, self.dtype)
+        for name, pull in pulls.items():
+            drive = Drive(self.grid, self.blur, pull.goal.slope, pull.coefficients.force)
+            drive.add(blurred[name], force)
+        if self.turbulence is not None:
+            eddies = self.turbulence.force(time)
+            for name, pull in pulls.items():
+                astray = blurred[name].like(np.abs(blurred[name].data - pull.goal.blurred.data))
+                strength = self.settings.turbulence / self.problem.peaks[name]
+                Drive(self.grid, self.blur, eddies, strength).add(astray, force)
+        return force
+
+    def length(
+        self,
+        start: Field,
+        densities: Mapping[str, Field],
+        force: Field | None,
+        pulls: Mapping[str, Pull],
+        damping: float,
+        longest: float,
+    ) -> float:
+        """Seconds that the sub-step may last: a whole share of `longest`."""
+        room = CELLS_PER_STEP * self.grid.spacing
+        most = longest
+        for axis in range(self.grid.dim):
+            speed = _peak(start.component(axis))
+            push = 0.0 if force is None else _peak(force.component(axis))
+            if axis == self.problem.up and self.problem.buoyancy != 0:
+                push += abs(self.problem.buoyancy) * sum(rho.peak() for rho in densities.values())
+            # The longest dt with dt (speed + dt push) <= room.
+            most = min(most, 2 * room / max(speed + math.sqrt(speed**2 + 4 * push * room), 1e-300))
+        for name, pull in pulls.items():
+            pace = math.sqrt(pull.coefficients.force * self.problem.peaks[name])
+            most = min(most, 0.5 * self.settings.smoothing / pace if pace > 0 else most)
+        most = min(most, 1.0 / damping if damping > 0 else most)
+        return longest / math.ceil(longest / most - 1e-9)
+
+    def other_forces(self, u: Field, densities: Mapping[str, Field], dt: float, solids: Solids | None) -> Field:
+        """Buoyancy, vorticity confinement and viscosity."""
+        problem = self.problem
+        if problem.buoyancy != 0:
+            for rho in densities.values():
+                (u,) = Heat(self.grid, problem.buoyancy, dt, problem.up).forward(rho, u)
+        if problem.vorticity > 0:
+            (u,) = ConfineVorticity(self.grid, problem.vorticity, dt).forward(u)
+        if problem.viscosity > 0:
+            (u,) = Diffuse(self.grid, problem.viscosity, dt, solids, self.dtype).forward(u)
+        return u
+
+    def move_smoke(
+        self,
+        densities: dict[str, Field],
+        u: Field,
+        pulls: Mapping[str, Pull],
+        dt: float,
+        reverse: bool,
+        solids: Solids | None,
+    ) -> dict[str, float]:
+        """Replaces densities by those advected and gathered; mass moved by gathering, per field."""
+        wind = u if solids is None else u.like(u.data * solids.free)
+        parts = max(1, math.ceil(dt * wind.peak() / (MOST_CELLS * self.grid.spacing)))
+        gathered = {}
+        for name in densities:
+            for part in range(parts):
+                advect = AdvectLimited(self.grid, dt / parts, reverse ^ bool(part % 2), self.correction)
+                (densities[name],) = advect.forward(densities[name], wind)
+            if solids is not None:
+                densities[name] = densities[name].like(densities[name].data * ~solids.solid.ravel())
+            if name in pulls and pulls[name].coefficients.gathering > 0:
+                densities[name], gathered[name] = self.gather(densities[name], pulls[name], dt, reverse, solids)
+        return gathered
+
+    def gather(
+        self, rho: Field, pull: Pull, dt: float, reverse: bool, solids: Solids | None
+    ) -> tuple[Field, float]:
+        """Equation 10, and half the sum of changes: the mass that changed its place."""
+        goal = pull.goal
+        weight = goal.weight if solids is None else goal.weight.like(goal.weight.data * solids.free)
+        rate = pull.coefficients.gathering
+        gather = Gather(self.grid, goal.target, weight, rate, dt, reverse, self.correction)
+        (after,) = gather.forward(rho)
+        moved = 0.5 * float(np.sum(np.abs(after.data - rho.data), dtype=np.float64))
+        return after, moved * self.grid.cell_volume
+
+    def equalise(self, densities: dict[str, Field], pulls: Mapping[str, Pull], dt: float) -> None:
+        """Scales smoke towards the mass of its target at the rate asked for."""
+        if self.settings.equalise == 0:
+            return
+        for name, pull in pulls.items():
+            mass = mass_of(densities[name])
+            if mass > 0:
+                share = 1 - math.exp(-self.settings.equalise * dt)
+                densities[name] = densities[name] * (1 + share * (pull.goal.mass / mass - 1))
+
+
+def _peak(values: np.ndarray) -> float:
+    return max(float(values.max()), -float(values.min()))

@@ -1,0 +1,51 @@
+"""Extra turbulence: random eddies that push smoke on its way, and leave it alone where it has arrived.
+
+A divergence-free random force with eddies of about twice the smoothing length, of unit root mean square, that
+changes over about half a second: sums of two random fields by cos(w t) and sin(w t). It depends on the seed and the
+time alone, so a resumed run sees the same one. Its weight is |blur(rho) - b| / rho0: nothing at the target.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from keyfluid.fields import Field
+from keyfluid.grid import Grid, Kind
+from keyfluid.operators.curl import Curl
+
+_RATES = (9.0, 14.0)
+"""w, in radians per second."""
+
+
+class Turbulence:
+    """force(time): on faces, root mean square 1."""
+
+    def __init__(self, grid: Grid, size: float, seed: int, dtype: np.typing.DTypeLike) -> None:
+        rng = np.random.default_rng(seed)
+        self.pairs = [(_eddies(grid, size, rng, dtype), _eddies(grid, size, rng, dtype)) for _ in _RATES]
+
+    def force(self, time: float) -> Field:
+        total = self.pairs[0][0].zeros_like()
+        for rate, (even, odd) in zip(_RATES, self.pairs):
+            scale = 1.0 / np.sqrt(len(_RATES))
+            total = total.add_scaled(scale * np.cos(rate * time), even).add_scaled(scale * np.sin(rate * time), odd)
+        return total
+
+
+def _eddies(grid: Grid, size: float, rng: np.random.Generator, dtype: np.typing.DTypeLike) -> Field:
+    """The curl of a smooth random potential, of root mean square 1."""
+    potential = Field.zeros(grid, Kind.EDGES, np.float64)
+    wave = np.pi / size
+    for component, place in zip(potential.components(), Kind.EDGES.places(grid.dim)):
+        for _ in range(24):
+            direction = rng.normal(size=grid.dim)
+            direction *= wave * rng.uniform(0.7, 1.4) / np.linalg.norm(direction)
+            phase = rng.uniform(0, 2 * np.pi)
+            for axis, x in enumerate(grid.coordinates(place)):
+                k = direction[axis]
+                if grid.is_periodic(axis):
+                    k = 2 * np.pi * np.round(k * grid.size[axis] / (2 * np.pi)) / grid.size[axis]
+                phase = phase + k * x
+            component += np.sin(phase)
+    (force,) = Curl(grid).forward(potential)
+    return (force * (np.sqrt(force.data.size) / force.norm())).astype(dtype)
