@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import scipy.fft
@@ -93,30 +93,28 @@ def diagonal(q: np.ndarray, axes: tuple[Axis, ...], scale: np.ndarray) -> np.nda
 def _diagonal_ducc(q: np.ndarray, axes: tuple[Axis, ...], scale: np.ndarray) -> np.ndarray:
     fft = ducc0.fft
     half = _half_axis(axes)
+    real = [(a, axis) for a, axis in enumerate(axes) if axis is not Axis.PERIODIC]
+    whole = [a for a, axis in enumerate(axes) if axis is Axis.PERIODIC and a != half]
     x = q
-    for a, axis in enumerate(axes):
-        if axis is Axis.MIRROR:
-            x = _chunked(x, a, x.shape[a], lambda s, o: fft.dct(s, (a,), 2, 1, o, 1, ortho=True))  # noqa: B023
-        elif axis is Axis.ZERO:
-            x = _chunked(x, a, x.shape[a], lambda s, o: fft.dst(s, (a,), 1, 1, o, 1, ortho=True))  # noqa: B023
-    complex_type = np.result_type(q.dtype, np.complex64)
-    if half is not None:
-        length = x.shape[half]
-        x = _chunked(x, half, length // 2 + 1, lambda s, o: fft.r2c(s, (half,), True, 0, o, 1), complex_type)
-        others = [a for a, axis in enumerate(axes) if axis is Axis.PERIODIC and a != half]
-        for a in others:
-            x = _chunked(x, a, x.shape[a], lambda s, o: fft.c2c(s, (a,), True, 0, o, 1))  # noqa: B023
+    for a, axis in real:
+        transform, kind = (fft.dct, 2) if axis is Axis.MIRROR else (fft.dst, 1)
+        x = _chunked(x, a, x.shape[a], partial(transform, type=kind, axes=(a,), inorm=1))
+    if half is None:
         x *= scale
-        for a in others:
-            x = _chunked(x, a, x.shape[a], lambda s, o: fft.c2c(s, (a,), False, 2, o, 1))  # noqa: B023
-        x = _chunked(x, half, length, lambda s, o: fft.c2r(s, (half,), length, False, 2, o, 1), q.dtype)
     else:
+        length = x.shape[half]
+        spectral = np.result_type(q.dtype, np.complex64)
+        x = _chunked(x, half, length // 2 + 1, partial(fft.r2c, axes=(half,)), spectral)
+        for a in whole:
+            x = _chunked(x, a, x.shape[a], partial(fft.c2c, axes=(a,)))
         x *= scale
-    for a, axis in enumerate(axes):
-        if axis is Axis.MIRROR:
-            x = _chunked(x, a, x.shape[a], lambda s, o: fft.dct(s, (a,), 3, 1, o, 1, ortho=True))  # noqa: B023
-        elif axis is Axis.ZERO:
-            x = _chunked(x, a, x.shape[a], lambda s, o: fft.dst(s, (a,), 1, 1, o, 1, ortho=True))  # noqa: B023
+        for a in whole:
+            x = _chunked(x, a, x.shape[a], partial(fft.c2c, axes=(a,), forward=False, inorm=2))
+        back = partial(fft.c2r, axes=(half,), lastsize=length, forward=False, inorm=2)
+        x = _chunked(x, half, length, back, q.dtype)
+    for a, axis in real:
+        transform, kind = (fft.dct, 3) if axis is Axis.MIRROR else (fft.dst, 1)
+        x = _chunked(x, a, x.shape[a], partial(transform, type=kind, axes=(a,), inorm=1))
     return x
 
 
@@ -129,14 +127,14 @@ def _chunked(
     x: np.ndarray,
     axis: int,
     length: int,
-    transform: Callable[[np.ndarray, np.ndarray], object],
+    transform: Callable[..., object],
     dtype: np.typing.DTypeLike = None,
 ) -> np.ndarray:
     """Apply a transform along `axis`, in chunks across another axis; the chunks depend on the shape alone."""
     shape = [length if a == axis else n for a, n in enumerate(x.shape)]
     out = np.empty(shape, dtype or x.dtype)
     if x.size < _PARALLEL_FROM:
-        transform(x, out)
+        transform(x, out=out, nthreads=1)
         return out
     across = 0 if axis != 0 else 1
     edges = np.linspace(0, x.shape[across], min(_CHUNKS, x.shape[across]) + 1).astype(int)
@@ -146,7 +144,7 @@ def _chunked(
     ]
     if threads() == 1:
         for piece in pieces:
-            transform(x[piece], out[piece])
+            transform(x[piece], out=out[piece], nthreads=1)
     else:
-        list(_pool(threads()).map(lambda piece: transform(x[piece], out[piece]), pieces))
+        list(_pool(threads()).map(lambda piece: transform(x[piece], out=out[piece], nthreads=1), pieces))
     return out
