@@ -32,7 +32,7 @@ HEAD = """# Benchmarks
 
 Written by `make bench` on: {machine}. Every figure is the best of several repeats in that one run; ratios
 compare figures of that run only. "cell-step" is one cell for one time step. keyfluid runs in float32 on
-{threads} threads and projects exactly (direct solver) in every step; compilation is counted only where it says so.
+{threads} threads and projects exactly (direct solver) in every step; compilation counts only where it says so.
 """
 
 

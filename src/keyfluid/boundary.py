@@ -9,12 +9,12 @@ open      air passes freely against zero pressure, held in the first ghost cell 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
+from enum import StrEnum
 
 from keyfluid.errors import KeyfluidError
 
 
-class Boundary(str, Enum):
+class Boundary(StrEnum):
     """The kind of both sides of the box along one axis."""
 
     WALLS = "walls"

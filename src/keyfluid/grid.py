@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ Place = tuple[bool, ...]
 """Per axis: True where values sit on the planes between cells, False where they sit midway between planes."""
 
 
-class Kind(str, Enum):
+class Kind(StrEnum):
     """A family of places on the grid; a field of a kind has one component for each of them."""
 
     CENTRES = "centres"  # density, pressure, temperature
@@ -104,7 +105,7 @@ class Grid:
             places = kind.places(self.dim)
             shapes = tuple(self.shape(place) for place in places)
             ends = np.cumsum([0] + [int(np.prod(shape)) for shape in shapes])
-            parts = tuple(slice(int(start), int(stop)) for start, stop in zip(ends[:-1], ends[1:]))
+            parts = tuple(slice(int(start), int(stop)) for start, stop in pairwise(ends))
             layouts[kind] = Layout(places, shapes, parts, int(ends[-1]))
         return layouts
 

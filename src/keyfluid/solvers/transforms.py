@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from enum import Enum
+from enum import StrEnum
 from functools import lru_cache, partial
+from itertools import pairwise
 
 import numpy as np
 import scipy.fft
@@ -31,7 +32,7 @@ _PARALLEL_FROM = 1 << 16
 _CHUNKS = 8
 
 
-class Axis(str, Enum):
+class Axis(StrEnum):
     """What lies beyond the ends of a lattice axis."""
 
     PERIODIC = "periodic"
@@ -140,7 +141,7 @@ def _chunked(
     edges = np.linspace(0, x.shape[across], min(_CHUNKS, x.shape[across]) + 1).astype(int)
     pieces = [
         tuple(slice(low, high) if a == across else slice(None) for a in range(x.ndim))
-        for low, high in zip(edges[:-1], edges[1:])
+        for low, high in pairwise(edges)
     ]
     if threads() == 1:
         for piece in pieces:

@@ -1,0 +1,64 @@
+"""Transforms diagonalise second differences exactly, whichever library does the work."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from keyfluid.solvers import transforms
+from keyfluid.solvers.transforms import Axis, diagonal, eigenvalues
+from keyfluid.threads import set_threads
+
+
+def second_difference(q: np.ndarray, axes: tuple[Axis, ...]) -> np.ndarray:
+    """q[i+1] - 2 q[i] + q[i-1] with the ends that the axis kinds stand for."""
+    total = np.zeros_like(q)
+    modes = {Axis.PERIODIC: "wrap", Axis.MIRROR: "symmetric", Axis.ZERO: "constant"}
+    for a, axis in enumerate(axes):
+        padded = np.pad(q, [(1, 1) if b == a else (0, 0) for b in range(q.ndim)], modes[axis])
+        total += np.diff(padded, 2, axis=a)
+    return total
+
+
+@pytest.mark.parametrize("shape", [(9, 7), (7, 5, 6)])
+def test_laplacian_is_diagonal_for_every_mixture_of_ends(shape: tuple[int, ...]) -> None:
+    q = np.random.default_rng(3).standard_normal(shape)
+    for axes in product(Axis, repeat=len(shape)):
+        by_transform = diagonal(q, axes, eigenvalues(shape, axes))
+        np.testing.assert_allclose(by_transform, second_difference(q, axes), atol=1e-13)
+
+
+def test_input_is_left_alone() -> None:
+    q = np.random.default_rng(3).standard_normal((9, 7))
+    for axes in product(Axis, repeat=2):
+        before = q.copy()
+        diagonal(q, axes, eigenvalues(q.shape, axes))
+        np.testing.assert_array_equal(q, before)
+
+
+@pytest.mark.parametrize("shape", [(300, 301), (64, 64, 40)])
+def test_threads_change_no_bit(shape: tuple[int, ...]) -> None:
+    q = np.random.default_rng(3).standard_normal(shape).astype(np.float32)
+    for axis in Axis:
+        axes = (axis,) * len(shape)
+        scale = (1 / (1 - eigenvalues(shape, axes))).astype(np.float32)
+        results = []
+        for threads in (1, 2):
+            set_threads(threads)
+            results.append(diagonal(q, axes, scale))
+        set_threads(1)
+        np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.skipif(transforms.ducc0 is None, reason="ducc0 is not installed (extra 'fast')")
+def test_ducc0_agrees_with_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for shape in ((9, 7), (7, 5, 6), (64, 64, 40)):
+        q = np.random.default_rng(3).standard_normal(shape)
+        for axes in product(Axis, repeat=len(shape)):
+            scale = 1 / (1 - eigenvalues(shape, axes))
+            with_ducc = diagonal(q, axes, scale)
+            with monkeypatch.context() as patch:
+                patch.setattr(transforms, "ducc0", None)
+                np.testing.assert_allclose(with_ducc, diagonal(q, axes, scale), atol=1e-13)
