@@ -42,7 +42,7 @@ class Field:
         return cls(grid, kind, np.zeros(grid.value_count(kind), dtype))
 
     @classmethod
-    def of(cls, grid: Grid, kind: Kind, *components: np.ndarray, dtype: np.typing.DTypeLike = None) -> Field:
+    def of(cls, grid: Grid, kind: Kind, *components: np.ndarray, dtype: np.typing.DTypeLike | None = None) -> Field:
         """A field from shaped arrays, one per component."""
         shapes = grid.shapes(kind)
         arrays = [np.asarray(component) for component in components]
@@ -158,11 +158,11 @@ class Field:
         return f"Field({self.kind.value} of {self.grid.cells}, {self.dtype})"
 
 
-def density(grid: Grid, values: np.ndarray, dtype: np.typing.DTypeLike = None) -> Field:
+def density(grid: Grid, values: np.ndarray, dtype: np.typing.DTypeLike | None = None) -> Field:
     """A centred field from a shaped array."""
     return Field.of(grid, Kind.CENTRES, values, dtype=dtype)
 
 
-def velocity(grid: Grid, *components: np.ndarray, dtype: np.typing.DTypeLike = None) -> Field:
+def velocity(grid: Grid, *components: np.ndarray, dtype: np.typing.DTypeLike | None = None) -> Field:
     """A face field from shaped arrays, one per axis."""
     return Field.of(grid, Kind.FACES, *components, dtype=dtype)

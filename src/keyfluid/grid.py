@@ -41,7 +41,7 @@ class Layout(NamedTuple):
     places: tuple[Place, ...]
     shapes: tuple[tuple[int, ...], ...]
     parts: tuple[slice, ...]
-    count: int
+    total: int
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Grid:
 
     def value_count(self, kind: Kind) -> int:
         """How many numbers a field of this kind holds."""
-        return self._layouts[kind].count
+        return self._layouts[kind].total
 
     def coordinates(self, place: Place) -> list[np.ndarray]:
         """Positions in metres of the values at a place: one broadcastable array per axis."""

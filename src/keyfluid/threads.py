@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from keyfluid.errors import KeyfluidError
 
@@ -22,9 +23,10 @@ def set_threads(count: int) -> None:
     global _count
     import numba
 
-    numba.config.THREADING_LAYER_PRIORITY = LAYERS
-    if not 1 <= count <= numba.config.NUMBA_NUM_THREADS:
-        raise KeyfluidError(f"threads: {count} asked for, this machine has 1 to {numba.config.NUMBA_NUM_THREADS}")
+    settings: Any = numba.config
+    settings.THREADING_LAYER_PRIORITY = LAYERS
+    if not 1 <= count <= settings.NUMBA_NUM_THREADS:
+        raise KeyfluidError(f"threads: {count} asked for, this machine has 1 to {settings.NUMBA_NUM_THREADS}")
     numba.set_num_threads(count)
     _count = count
 

@@ -28,10 +28,13 @@ import numba
 
 from keyfluid.threads import LAYERS
 
-numba.config.THREADING_LAYER_PRIORITY = LAYERS
+# Numba fills its settings in at run time, where a type checker does not see them.
+_settings: Any = numba.config
+
+_settings.THREADING_LAYER_PRIORITY = LAYERS
 _host = llvm.get_host_cpu_features()
-if not numba.config.CPU_FEATURES and _host.get("avx2"):
-    numba.config.CPU_FEATURES = _host.flatten() + ",+fast-gather"
+if not _settings.CPU_FEATURES and _host.get("avx2"):
+    _settings.CPU_FEATURES = _host.flatten() + ",+fast-gather"
 
 # Rows pass many buffers; LLVM's default of 8 overlap checks per loop would leave them unvectorised.
 llvm.set_option("keyfluid", "-runtime-memory-check-threshold=128")
@@ -54,16 +57,16 @@ def _cache_folder() -> str:
     return str((beside if writable else home) / f"kernels-{digest}")
 
 
-_CACHE = numba.config.CACHE_DIR or _cache_folder()
+_CACHE = _settings.CACHE_DIR or _cache_folder()
 
 
 def _compile(function: Callable, **options: Any) -> Any:
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _CACHE
+    before = _settings.CACHE_DIR
+    _settings.CACHE_DIR = _CACHE
     try:
         return numba.njit(cache=True, error_model="numpy", fastmath=_FASTMATH, **options)(function)
     finally:
-        numba.config.CACHE_DIR = before
+        _settings.CACHE_DIR = before
 
 
 def parallel_kernel(function: Callable) -> Any:

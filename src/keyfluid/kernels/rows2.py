@@ -131,7 +131,9 @@ def average_row(a, lattices, bases, c, i, m, out, start):
     n1, p1 = lattices[c, 2], lattices[c, 4]
     quarter = bases.dtype.type(0.25)
     for k in range(max(0, -y0), min(m, n1 - y1)):
-        out[at(start + k)] = quarter * ((a[at(o0 + y0 + k)] + a[at(o1 + y0 + k)]) + (a[at(o0 + y1 + k)] + a[at(o1 + y1 + k)]))
+        left = a[at(o0 + y0 + k)] + a[at(o1 + y0 + k)]
+        right = a[at(o0 + y1 + k)] + a[at(o1 + y1 + k)]
+        out[at(start + k)] = quarter * (left + right)
     for side in range(2):
         k = 0 if side == 0 else m - 1
         z0 = neighbour(np.int32(k) + y0, n1, p1)

@@ -118,7 +118,7 @@ class Diffuse(SymmetricOperator):
                 if not wraps:
                     moved[_end(held.ndim, axis, 0 if shift == 1 else -1)] = 0
                 total += moved
-        return total * self.dtype.type(self.number)
+        return np.multiply(total, self.number, dtype=self.dtype)
 
 
 def _end(dim: int, axis: int, index: int) -> tuple[slice | int, ...]:

@@ -1,8 +1,9 @@
 """Pressure: solve  -laplacian p = b  on the cells of a grid, in cell units, behind one interface.
 
-Without solids the direct spectral solver is exact and costs two transforms; with them, multigrid-preconditioned
-conjugate gradients (multigrid.py). Both matrices are symmetric: a solve is its own adjoint. Where pressure is
-determined up to a constant (no open side), b loses its mean and p has mean zero, chamber by chamber.
+Without solids the direct spectral solver is exact and costs two transforms; with them,
+multigrid-preconditioned conjugate gradients (multigrid.py). Both matrices are symmetric: a solve is its own
+adjoint. Where pressure is determined up to a constant (no open side), b loses its mean and p has mean zero,
+chamber by chamber.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ CENTRE_AXES = {Boundary.WALLS: Axis.MIRROR, Boundary.PERIODIC: Axis.PERIODIC, Bo
 class PoissonSolver(Protocol):
     """Solves -laplacian p = b; the report says whether it did.
 
-    tolerance: relative residual for this solve, in place of the solver's own; direct solvers have no use for it.
+    tolerance: relative residual for this solve, in place of the solver's own; direct solvers ignore it.
     """
 
     def solve(self, b: np.ndarray, tolerance: float | None = None) -> tuple[np.ndarray, SolveReport]: ...

@@ -129,7 +129,7 @@ def _chunked(
     axis: int,
     length: int,
     transform: Callable[..., object],
-    dtype: np.typing.DTypeLike = None,
+    dtype: np.typing.DTypeLike | None = None,
 ) -> np.ndarray:
     """Apply a transform along `axis`, in chunks across another axis; the chunks depend on the shape alone."""
     shape = [length if a == axis else n for a, n in enumerate(x.shape)]
