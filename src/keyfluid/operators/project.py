@@ -11,7 +11,6 @@ Affine part faces of moving bodies are set to the body's velocity; it is not dif
 from __future__ import annotations
 
 from dataclasses import replace
-
 from functools import lru_cache
 
 import numpy as np
@@ -59,8 +58,8 @@ def subtract_gradient(v: Field, p: np.ndarray) -> Field:
 class Project(SymmetricOperator):
     """forward(velocity) -> (velocity,), divergence-free.
 
-    tolerance: with solids, the relative residual of the solve, and max |div v| dx / max |v| of what it returns (to
-    rounding); it has no meaning for a box without. `report` tells how the last solve ended.
+    tolerance: with solids, the relative residual of the solve, and max |div v| dx / max |v| of what it
+    returns; it has no meaning for a box without. `report` tells how the last solve ended.
     """
 
     def __init__(
@@ -106,14 +105,16 @@ class Project(SymmetricOperator):
 
     def _corrected(self, v: Field, p: np.ndarray) -> Field:
         corrected = subtract_gradient(v, p)
-        return corrected if self.solids is None else v.like(np.where(self.solids.free, corrected.data, v.data))
+        if self.solids is None:
+            return corrected
+        return v.like(np.where(self.solids.free, corrected.data, v.data))
 
     def _refined(self, v: Field) -> Field:
         """v, corrected again as long as more than `limit` of its divergence is left and correcting helps.
 
         A pressure is good to eps |p| or to the tolerance of its solve. Where the projection removed nearly
-        everything (a gradient force on fluid at rest), that is large beside what remains; the second pressure is
-        small, and so is its error. No pressure helps where a body pushes into a box without an outlet.
+        everything (a gradient force on fluid at rest), that is large beside what remains; the second pressure
+        is small, and so is its error. No pressure helps where a body pushes into a box without an outlet.
         """
         before = np.inf
         for _ in range(MOST_REFINEMENTS):

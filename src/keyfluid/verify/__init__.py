@@ -1,4 +1,4 @@
-"""Proof that a simulation and its derivative are right: what the test-suite uses, for users' own operators too.
+"""Proof that a simulation and its derivative are right: what the test-suite uses, for your operators too.
 
 derivatives   dot test, Taylor test, observed order
 exact         exact solutions, sampled on a grid

@@ -1,8 +1,8 @@
 """Is keyfluid right on this machine? The checks of the test-suite, small, as a table a person can read.
 
 Every row compares a number with a limit: dot defects (below it), Taylor slopes (2 within 0.1, or exactly
-linear), divergence left by the projection, bits that threads or storage must not change. Takes some seconds once
-the kernels are compiled; the very first run compiles them all, in 2D and 3D, which can take minutes.
+linear), divergence left by the projection, bits that threads or storage must not change. Takes some seconds
+once the kernels are compiled; the very first run compiles them all, in 2D and 3D, which can take minutes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ from keyfluid.threads import available, set_threads, threads
 from keyfluid.verify.derivatives import TaylorResult, dot_defect, random_like, taylor_test
 
 DOT_LIMIT = 1e-12
-GRIDS = {2: Grid((9, 7), boundary=("walls", "open")), 3: Grid((7, 5, 6), boundary=("open", "walls", "periodic"))}
+GRIDS = {
+    2: Grid((9, 7), boundary=("walls", "open")),
+    3: Grid((7, 5, 6), boundary=("open", "walls", "periodic")),
+}
 TAYLOR_STEPS = [1e-5 * 2.0**-k for k in range(5)]
 ROLLOUT_STEPS = 6
 
@@ -48,7 +51,9 @@ def check_dot(what: str, where: str, operator: Operator, inputs: Fields, rng: np
     return Check(what, where, "dot test", f"{defect:.1e}", f"< {DOT_LIMIT:.0e}", defect < DOT_LIMIT)
 
 
-def check_taylor(what: str, where: str, operator: Operator, inputs: Fields, rng: np.random.Generator) -> Check:
+def check_taylor(
+    what: str, where: str, operator: Operator, inputs: Fields, rng: np.random.Generator
+) -> Check:
     """Is the tangent the derivative of the forward?"""
     direction = random_like(inputs, rng)
 
@@ -106,7 +111,9 @@ class _Scene:
 
     def gradient(self, budget: int | None = None) -> tuple[Gradient, StoredForcing]:
         forcing = self.forcing(0.0)
-        return Rollout(self.model, ROLLOUT_STEPS, budget).gradient(self.state, self.objective, forcing), forcing
+        return Rollout(self.model, ROLLOUT_STEPS, budget).gradient(
+            self.state, self.objective, forcing
+        ), forcing
 
     def value(self, h: float) -> np.ndarray:
         final = Rollout(self.model, ROLLOUT_STEPS).run(self.state, self.forcing(h))[ROLLOUT_STEPS]
@@ -134,7 +141,9 @@ def _rollout_checks(dim: int) -> list[Check]:
     rows = [_taylor_row(what, where, result)]
     bits = _bits(gradient, forcing)
     state_bytes = Rollout(scene.model, ROLLOUT_STEPS).plan.state_bytes
-    rows.append(_bits_row(what, where, "2 of 6 steps stored", bits == _bits(*scene.gradient(7 * state_bytes))))
+    rows.append(
+        _bits_row(what, where, "2 of 6 steps stored", bits == _bits(*scene.gradient(7 * state_bytes)))
+    )
     before = threads()
     other = 1 if before > 1 else min(2, available())
     set_threads(other)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyfluid.fields import Field
 from keyfluid.operators.base import Fields, Operator
 
 

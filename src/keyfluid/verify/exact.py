@@ -23,8 +23,8 @@ def taylor_green(
         psi = A sin(k_x X) sin(k_y Y),  u = d psi/dy + U,  v = -d psi/dx + V,  (X, Y) = (x - U t, y - V t)
 
     An exact solution of the Navier-Stokes equations: the vorticity is a function of psi, so that advection
-    balances pressure, and A decays as exp(-nu (k_x^2 + k_y^2) t) [Taylor & Green 1937]. `drift` (U, V), in m/s,
-    carries it through the box, which shows errors of advection that the steady pattern hides. The speed
+    balances pressure, and A decays as exp(-nu (k_x^2 + k_y^2) t) [Taylor & Green 1937]. `drift` (U, V), in
+    m/s, carries it through the box, which shows errors of advection that the steady pattern hides. The speed
     relative to the drift is at most 1 m/s. In 3D the flow is the same in every layer.
     """
     if any(grid.boundary[axis] is not Boundary.PERIODIC for axis in (0, 1)):
@@ -42,7 +42,7 @@ def taylor_green(
 
 
 def rigid_rotation(grid: Grid, rate: float, centre: Sequence[float]) -> Field:
-    """Velocity (-rate (y - c_y), rate (x - c_x)) of a turntable, counterclockwise at `rate` radians per second."""
+    """Velocity (-rate (y - c_y), rate (x - c_x)) of a turntable; `rate` in radians per second, x to y."""
 
     def flow(x: np.ndarray, y: np.ndarray, *z: np.ndarray) -> list[np.ndarray]:
         return [rate * (centre[1] - y), rate * (x - centre[0]), np.zeros(())][: grid.dim]
@@ -76,8 +76,8 @@ def gaussian(grid: Grid, centre: Sequence[float], sigma: float, blur: float = 0.
 def viscous_mode(grid: Grid, waves: Sequence[int], viscosity: float, dt: float) -> tuple[Field, float]:
     """A velocity whose components are single modes of the box, and the factor that one implicit step leaves.
 
-    waves[a]: half waves between walls, whole waves along a periodic axis. A component vanishes on the walls it
-    crosses (sine) and slips along the others (cosine). The factor of backward Euler is exact on the grid:
+    waves[a]: half waves between walls, whole waves along a periodic axis. A component vanishes on the walls
+    it crosses (sine) and slips along the others (cosine). The factor of backward Euler is exact on the grid:
 
         1 / (1 + nu dt/dx^2 sum_a 4 sin^2(k_a dx / 2)).
     """

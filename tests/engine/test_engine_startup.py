@@ -1,0 +1,52 @@
+"""What a user waits for: importing is fast, and a second run compiles nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+GRADIENT = """
+import importlib, pkgutil, numpy as np
+import keyfluid.kernels
+from keyfluid.threads import set_threads
+from keyfluid.grid import Grid, Kind
+from keyfluid.fields import Field
+from keyfluid.models import Smoke
+from keyfluid.rollout import Rollout
+from keyfluid.verify.check import Distance
+set_threads(1)
+grid = Grid((8, 7))
+model = Smoke(grid, 0.1, dtype=np.float64, buoyancy=1.0)
+start = model.initial_state(density=Field.from_function(grid, Kind.CENTRES, lambda x, y: x + y * y))
+Rollout(model, 2).gradient(start, Distance(2, Field.zeros(grid, Kind.CENTRES, np.float64)))
+hits = misses = 0
+for module in pkgutil.iter_modules(keyfluid.kernels.__path__, "keyfluid.kernels."):
+    for item in vars(importlib.import_module(module.name)).values():
+        if hasattr(item, "stats"):
+            hits += sum(item.stats.cache_hits.values())
+            misses += sum(item.stats.cache_misses.values())
+print(hits, misses)
+"""
+
+
+def run(program):
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_a_second_run_compiles_nothing():
+    run(GRADIENT)
+    hits, misses = map(int, run(GRADIENT).split())
+    assert misses == 0
+    assert hits >= 4
+
+
+def test_importing_is_fast_and_leaves_numba_alone():
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        loaded = run("import sys, keyfluid, keyfluid.errors; print(*sys.modules)")
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 1.0
+    assert not {"numba", "matplotlib", "scipy"} & set(loaded.split())
