@@ -14,4 +14,6 @@ class Free:
         return 0
 
     def run(self, problem: Problem, shell: Shell) -> None:
+        if shell.restored is None:
+            shell.count(evaluations=1)
         march(problem, shell, SmokeSteps(problem).advance)

@@ -180,7 +180,7 @@ class Shell(Protocol):
         ...
 
     def count(self, iterations: int = 0, evaluations: int = 0) -> None:
-        """Add to what result.json reports."""
+        """Add to what result.json reports; an evaluation is one simulation from the start to the last frame."""
         ...
 
 

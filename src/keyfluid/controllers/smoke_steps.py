@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from keyfluid.controllers.interface import Problem
 from keyfluid.controllers.march import Advance, Clock
-from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.smoke import Emitter, Smoke
@@ -12,6 +13,9 @@ from keyfluid.models.stage import State, run_stages
 
 _MODELS = 4
 """Step lengths whose models are kept; a hierarchy of the pressure solver lives in each."""
+
+_ROUNDING = 1e-6
+"""Frames by which a source begins and ends early: a step's time is rounded, and must not fall before it."""
 
 
 class SmokeSteps:
@@ -52,10 +56,6 @@ class SmokeSteps:
     def _build(self, dt: float) -> Smoke:
         problem = self.problem
         simulation = problem.scene.simulation
-        if simulation.interpolation != "linear":
-            raise KeyfluidError(
-                f"simulation.interpolation: {simulation.interpolation!r} is not offered by this method; use 'linear'"
-            )
         return Smoke(
             problem.grid,
             dt,
@@ -69,6 +69,7 @@ class SmokeSteps:
             emitters=self._emitters,
             order=simulation.order,
             feet=simulation.feet,
+            interpolation=simulation.interpolation,
         )
 
     def _emitter(self, index: int) -> Emitter:
@@ -83,17 +84,17 @@ class SmokeSteps:
             name=source.field,
             velocity_mask=mask_of_wind,
             velocity=wind,
-            start=source.start / problem.fps,
-            # Half of the shortest step early: the last step begins before it however its time was rounded.
-            stop=source.stop / problem.fps - 1e-9,
+            start=(source.start - _ROUNDING) / problem.fps,
+            stop=(source.stop - _ROUNDING) / problem.fps,
         )
 
     def _rates(self, clock: Clock) -> dict[str, Field]:
         """Density per second that sources with a rate add in a step."""
         problem = self.problem
         rates: dict[str, Field] = {}
+        now = clock.time * problem.fps + _ROUNDING
         for source in problem.sources:
-            if source.rate is None or not source.start <= clock.time * problem.fps + 1e-6 < source.stop:
+            if source.rate is None or not source.start <= now < source.stop:
                 continue
             given = Field.of(problem.grid, Kind.CENTRES, source.rate * source.mask, dtype=problem.dtype)
             key = f"source.{source.field}"
@@ -103,6 +104,4 @@ class SmokeSteps:
 
 def mass_of(density: Field) -> float:
     """Density times volume, summed in float64."""
-    import numpy as np
-
     return float(np.sum(density.data, dtype=np.float64)) * density.grid.cell_volume

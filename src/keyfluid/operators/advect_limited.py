@@ -1,11 +1,11 @@
 """Advection in conservation form with a flux limiter: sharp, never negative, exact in mass. Forward only.
 
 Locations   q at centres or on faces, v on faces, without divergence
-Continuous  dq/dt = -(u q)_x - (v q)_y - (w q)_z, one axis after the other   [Fattal & Lischinski 2004, sec. 4.4]
+Continuous  dq/dt = -(u q)_x - (v q)_y - (w q)_z, axis after axis    [Fattal & Lischinski 2004, sec. 4.4]
 Discrete    upwind fluxes and a limited second-order correction (kernels/limited.py)             [appendix A]
             The speed on an interface of faces is the mean of the two velocities beside it. Sweeps of odd
             steps go through the axes in reverse, which cancels the first-order error of splitting.
-Sides       nothing passes walls; through open sides smoke leaves, and clean air enters with the side's velocity
+Sides       nothing passes walls; through open sides smoke leaves and clean air enters at the side's velocity
 Restriction no more than half a cell per step along an axis, or densities may become negative
 Derivative  none: which difference the limiter takes jumps everywhere. Gradient rollouts refuse it.
 """

@@ -1,8 +1,8 @@
 """The driving force: blurred smoke is pulled up the slope of the blurred target's logarithm.
 
 Locations   rho at centres, force and slope on faces
-Continuous  F = v_f blur(rho) grad(b) / b,   b = blur(rho*)              [Fattal & Lischinski 2004, equation 7]
-Discrete    F = v_f A(blur(rho)) slope,   slope = D(b) / A(b) computed once per target            [section 4.3]
+Continuous  F = v_f blur(rho) grad(b) / b,   b = blur(rho*)             [Fattal & Lischinski 2004, equation 7]
+Discrete    F = v_f A(blur(rho)) slope,   slope = D(b) / A(b) computed once per target           [section 4.3]
             For rho = rho* this is v_f D(b), a discrete gradient, and the projection removes it.
 Adjoint     rho_bar = v_f blur(A^T (slope F_bar)); linear in rho
 """

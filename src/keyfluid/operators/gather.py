@@ -1,7 +1,7 @@
-"""Smoke gathering: diffuses the error rho - rho*, but only where there is smoke, near the target. Forward only.
+"""Smoke gathering: diffuses the error rho - rho*, but only where there is smoke near the target. Forward only.
 
 Locations   rho, rho* at centres, fluxes on faces
-Continuous  drho/dt = v_g div(rho b grad(rho - rho*)),   b: blurred target   [Fattal & Lischinski 2004, eq. 10]
+Continuous  drho/dt = v_g div(rho b grad(rho - rho*)),   b: blurred target  [Fattal & Lischinski 2004, eq. 10]
 Discrete    advection in conservation form by the speed  s = -v_g A(b) D(rho - rho*)  on faces, none on the
             sides of the box: mass is kept, density stays non-negative, rho = rho* stays as it is
             (v_g and the sign are missing in the paper's appendix)

@@ -1,16 +1,20 @@
 """`method = "target"`: smoke driven to one target after the other in a single pass [Fattal & Lischinski 2004].
 
 The six fractional steps are in steps.py, what is made of a target in goal.py, who acts when in schedule.py.
-With advection = "smooth" the same force drives the differentiable engine at fixed steps, without gathering, so that
-the forces alone repeat the run: a warm start for the optimisers.
+With advection = "smooth" the same force drives the differentiable engine at fixed steps, without gathering, so
+that the forces alone repeat the run: a warm start for the optimisers.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
 
 from keyfluid.controllers.interface import FrameRecord, Problem, Shell, Stopped
-from keyfluid.controllers.march import Advance, Clock, march, restored_state, state_arrays
+from keyfluid.controllers.march import Advance, Clock, march, restored_state
 from keyfluid.controllers.smoke_steps import SmokeSteps, mass_of
 from keyfluid.controllers.target.goal import Goal
 from keyfluid.controllers.target.schedule import Turn, acting, turns
@@ -23,6 +27,9 @@ from keyfluid.models.stage import State
 
 MOST_STEPS = 20_000
 """Sub-steps of a frame beyond which something has blown up."""
+
+SERIAL_CELLS = 1 << 15
+"""Below this many cells one thread is done before two have met."""
 
 MOST_CARRIERS = 16
 """Velocities of a frame that are kept for the report; more sub-steps than that are averaged in pairs."""
@@ -38,7 +45,11 @@ class Target:
         return (MOST_CARRIERS + 3) * faces + len(problem.densities) * per_field
 
     def run(self, problem: Problem, shell: Shell) -> None:
-        settings = Settings.of(problem.scene.control)
+        settings = Settings.of(problem.scene.control, max(problem.grid.size))
+        with _one_thread_if_small(problem.grid.count):
+            self._run(problem, shell, settings)
+
+    def _run(self, problem: Problem, shell: Shell, settings: Settings) -> None:
         plan = Plan(problem, settings)
         steps = Steps(problem, settings)
         if settings.advection == "smooth":
@@ -63,7 +74,7 @@ class Target:
             record = collected.record()
             state, taken, gathered = collected.state, record.memory["steps"], record.memory["gathered"]
             shell.frame(record)
-            shell.checkpoint(state_arrays(state), {"frame": frame, **record.memory})
+            shell.checkpoint(_arrays(state), {"frame": frame, **record.memory})
             if any(key.frame == frame for key in problem.keyframes) or frame == problem.frames:
                 shell.log(frame=frame, **_shares(problem, state, gathered))
             shell.progress(frame, problem.frames, "frame", plan.error(frame, state))
@@ -100,7 +111,7 @@ class Plan:
             goal = Goal.of(
                 problem.grid,
                 turn.key.target,
-                settings.smoothing,
+                settings.width,
                 falloff=settings.falloff,
                 hard=settings.hard,
                 region=turn.key.mask,
@@ -185,19 +196,38 @@ def _paired(carriers: list[tuple[float, Field]]) -> list[tuple[float, Field]]:
 def _begin(problem: Problem, shell: Shell, steps: Steps) -> tuple[int, int, dict[str, float], State]:
     if shell.restored is not None:
         meta = shell.restored.meta
-        return int(meta["frame"]), int(meta["steps"]), dict(meta["gathered"]), restored_state(problem, shell.restored)
-    state = steps.begin({**problem.densities, "velocity": problem.velocity})
+        state = restored_state(problem, shell.restored)
+        return int(meta["frame"]), int(meta["steps"]), dict(meta["gathered"]), dict(state)
+    start = steps.begin({**problem.densities, "velocity": problem.velocity})
     memory = {"steps": 0, "gathered": {}}
-    shell.frame(FrameRecord(0, state, memory=memory))
-    shell.checkpoint(state_arrays(state), {"frame": 0, **memory})
-    return 0, 0, {}, state
+    shell.frame(FrameRecord(0, start, memory=memory))
+    shell.checkpoint(_arrays(start), {"frame": 0, **memory})
+    return 0, 0, {}, start
+
+
+def _arrays(state: State) -> dict[str, np.ndarray]:
+    return {name: field.data for name, field in state.items()}
 
 
 def _shares(problem: Problem, state: State, gathered: dict[str, float]) -> dict[str, float]:
-    """Mass moved by gathering over the mass there is; one number per field, named after it if there are several."""
-    names = list(problem.densities)
-    labels = {name: "gathered" if len(names) == 1 else f"gathered_{name}" for name in names}
-    return {label: gathered.get(name, 0.0) / max(mass_of(state[name]), 1e-300) for name, label in labels.items()}
+    """Mass moved by gathering over the mass there is, per field."""
+    result = {}
+    for name in problem.densities:
+        label = "gathered" if len(problem.densities) == 1 else f"gathered_{name}"
+        result[label] = gathered.get(name, 0.0) / max(mass_of(state[name]), 1e-300)
+    return result
+
+
+@contextmanager
+def _one_thread_if_small(cells: int) -> Iterator[None]:
+    import numba
+
+    count = numba.get_num_threads()
+    numba.set_num_threads(1 if cells < SERIAL_CELLS else count)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(count)
 
 
 class SmoothSteps:

@@ -1,6 +1,7 @@
 """Which target acts when: each from the end of the one before until its own frame, and for its hold beyond.
 
-The last one keeps acting to the end, or lets go after its hold (`release`). A keyframe's weight up to 1 is its blend.
+The last one keeps acting to the end, or lets go after its hold (`release`). A keyframe's weight, up to 1, is
+its blend.
 """
 
 from __future__ import annotations

@@ -9,8 +9,9 @@
     5  advect smoke            rho_t = -u . grad rho
     6  gather smoke            rho_t = v_g G(rho, rho*)
 
-A sub-step is as long as these allow: 0.4 cells at the velocity after the force; sigma / (2 sqrt(v_f rho0)), the time
-the force needs to carry smoke across the blur; 1 / v_d. Smoke advection and gathering take sub-cycles of their own.
+A sub-step is as long as these allow: 0.4 cells at the velocity after the force; sigma / (2 sqrt(v_f rho0)), the
+time the force needs to carry smoke across the blur; 1 / v_d. Smoke advection and gathering take sub-cycles of
+their own.
 """
 
 from __future__ import annotations
@@ -71,10 +72,10 @@ class Steps:
     def __init__(self, problem: Problem, settings: Settings, correction: float = 1.0) -> None:
         self.problem, self.settings, self.correction = problem, settings, correction
         self.grid, self.dtype = problem.grid, problem.dtype
-        self.blur = gaussian_blur(problem.grid, settings.smoothing / math.sqrt(2))
+        self.blur = gaussian_blur(problem.grid, settings.width / math.sqrt(2))
         self.inflow = Inflow(problem)
         self.turbulence = (
-            Turbulence(problem.grid, 2 * settings.smoothing, problem.scene.seed, problem.dtype)
+            Turbulence(problem.grid, 2 * settings.width, problem.scene.seed, problem.dtype)
             if settings.turbulence > 0
             else None
         )
@@ -156,7 +157,7 @@ class Steps:
             most = min(most, 2 * room / max(speed + math.sqrt(speed**2 + 4 * push * room), 1e-300))
         for name, pull in pulls.items():
             pace = math.sqrt(pull.coefficients.force * self.problem.peaks[name])
-            most = min(most, 0.5 * self.settings.smoothing / pace if pace > 0 else most)
+            most = min(most, 0.5 * self.settings.width / pace if pace > 0 else most)
         most = min(most, 1.0 / damping if damping > 0 else most)
         return longest / math.ceil(longest / most - 1e-9)
 

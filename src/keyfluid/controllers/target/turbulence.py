@@ -1,8 +1,8 @@
 """Extra turbulence: random eddies that push smoke on its way, and leave it alone where it has arrived.
 
 A divergence-free random force with eddies of about twice the smoothing length, of unit root mean square, that
-changes over about half a second: sums of two random fields by cos(w t) and sin(w t). It depends on the seed and the
-time alone, so a resumed run sees the same one. Its weight is |blur(rho) - b| / rho0: nothing at the target.
+changes over about half a second: sums of random fields times cos(w t) and sin(w t). It depends on the seed and
+the time alone, so a resumed run sees the same one. Its weight is |blur(rho) - b| / rho0: nothing at the target.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ class Turbulence:
     def force(self, time: float) -> Field:
         total = self.pairs[0][0].zeros_like()
         for rate, (even, odd) in zip(_RATES, self.pairs):
-            scale = 1.0 / np.sqrt(len(_RATES))
-            total = total.add_scaled(scale * np.cos(rate * time), even).add_scaled(scale * np.sin(rate * time), odd)
+            even_share = np.cos(rate * time) / np.sqrt(len(_RATES))
+            odd_share = np.sin(rate * time) / np.sqrt(len(_RATES))
+            total = total.add_scaled(even_share, even).add_scaled(odd_share, odd)
         return total
 
 
