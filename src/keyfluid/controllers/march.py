@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from keyfluid.controllers.interface import Checkpoint, FrameRecord, Problem, Shell, Stopped
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
@@ -61,7 +63,7 @@ def march(problem: Problem, shell: Shell, step: Step, error: Callable[[int, Stat
         shell.progress(frame, problem.frames, "frame", error(frame, state) if error is not None else None)
 
 
-def state_arrays(state: State) -> dict[str, object]:
+def state_arrays(state: State) -> dict[str, np.ndarray]:
     return {name: field.data for name, field in state.items()}
 
 

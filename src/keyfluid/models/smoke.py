@@ -19,6 +19,8 @@ from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.models.stage import Stage, State
 from keyfluid.operators.advect import Advect
+from keyfluid.operators.base import Operator
+from keyfluid.operators.confine_vorticity import ConfineVorticity
 from keyfluid.operators.diffuse import Diffuse
 from keyfluid.operators.force import AddConstant, AddRate, Inflow
 from keyfluid.operators.heat import Heat
@@ -49,8 +51,10 @@ class Emitter:
 class Smoke:
     """The smoke model: what a step consists of.
 
-    dt in seconds; buoyancy: m/s^2 per unit of density, along axis `up`; viscosity: m^2/s; body_force: m/s^2;
-    solids: bodies, or a function of time in seconds for moving ones; order, feet: see operators/advect.py.
+    dt in seconds; buoyancy: m/s^2 per unit of density, along axis `up`; viscosity: m^2/s; confinement: of
+    vorticity, Fedkiw's epsilon in 1/s; body_force: m/s^2;
+    solids: bodies, or a function of time in seconds for moving ones; order, feet, interpolation: see
+    operators/advect.py.
     """
 
     def __init__(
@@ -63,11 +67,13 @@ class Smoke:
         buoyancy: float = 0.0,
         up: int = 1,
         viscosity: float = 0.0,
+        confinement: float = 0.0,
         body_force: Sequence[float] | None = None,
         solids: Solids | Callable[[float], Solids | None] | None = None,
         emitters: Sequence[Emitter] = (),
         order: int = 2,
         feet: str = "own",
+        interpolation: str = "linear",
         sequence: tuple[str, ...] = DEFAULT_ORDER,
         tolerance: float | None = None,
     ) -> None:
@@ -77,6 +83,9 @@ class Smoke:
             raise KeyfluidError(f"smoke: buoyancy {buoyancy} must be a finite number")
         if not 0 <= up < grid.dim:
             raise KeyfluidError(f"smoke: up is axis {up}; this grid has axes 0 to {grid.dim - 1}")
+        strangers = {emitter.name for emitter in emitters} - set(densities)
+        if strangers:
+            raise KeyfluidError(f"smoke: emitters of {sorted(strangers)}; this model carries {tuple(densities)}")
         self.grid = grid
         self.dt = float(dt)
         self.dtype = np.dtype(dtype)
@@ -84,14 +93,16 @@ class Smoke:
         self.buoyancy = float(buoyancy)
         self.up = up
         self.viscosity = float(viscosity)
+        self.confinement = float(confinement)
         self.body_force = tuple(body_force) if body_force is not None else None
         self.solids = solids
         self.emitters = tuple(emitters)
         self.sequence = sequence
         self.tolerance = tolerance
-        self._advect = Advect(grid, self.dt, order, feet)
+        self._advect = Advect(grid, self.dt, order, feet, interpolation)
         self._fixed: list[Stage] | None = None
         self._recent: tuple[int, list[Stage]] | None = None
+        self._solvers: dict[str, tuple[Solids | None, Operator]] = {}
 
     def initial_state(self, velocity: Field | None = None, **densities: Field) -> dict[str, Field]:
         """A checked state in the model's precision; velocity defaults to rest, densities to none."""
@@ -144,12 +155,11 @@ class Smoke:
 
     def active(self, step: int, inputs: State) -> list[Stage]:
         """The stages of a step, without those whose input (a force, a source) was not given."""
-        outside = ("force", "source.")
-        return [
-            stage
-            for stage in self.stages(step)
-            if not any(name.startswith(outside) and name not in inputs for name in stage.reads)
-        ]
+        outside = {"force", *(f"source.{name}" for name in self.densities)}
+        if not outside.issuperset(inputs):
+            raise KeyfluidError(f"smoke: inputs {sorted(inputs)} given; a step takes {', '.join(sorted(outside))}")
+        missing = outside.difference(inputs)
+        return [stage for stage in self.stages(step) if missing.isdisjoint(stage.reads)]
 
     def _build(self, step: int) -> list[Stage]:
         solids = self.solids_at(step)
@@ -178,12 +188,19 @@ class Smoke:
         if self.body_force is not None:
             constant = AddConstant(self.grid, self.body_force, self.dt)
             stages.append(Stage("body force", constant, ("velocity",), ("velocity",)))
+        if self.confinement != 0:
+            confine = ConfineVorticity(self.grid, self.confinement, self.dt)
+            stages.append(Stage("confine", confine, ("velocity",), ("velocity",)))
         return stages
 
     def _diffuse(self, solids: Solids | None) -> list[Stage]:
         if self.viscosity == 0:
             return []
-        operator = Diffuse(self.grid, self.viscosity, self.dt, solids, self.dtype, self.tolerance)
+        operator = self._kept(
+            "diffuse",
+            solids,
+            lambda: Diffuse(self.grid, self.viscosity, self.dt, solids, self.dtype, self.tolerance),
+        )
         return [Stage("diffuse", operator, ("velocity",), ("velocity",))]
 
     def _heat(self) -> list[Stage]:
@@ -192,8 +209,17 @@ class Smoke:
         operator = Heat(self.grid, self.buoyancy, self.dt, self.up)
         return [Stage("heat", operator, (name, "velocity"), ("velocity",)) for name in self.densities]
 
-    def _project(self, solids: Solids | None) -> Project:
-        return Project(self.grid, solids, self.dtype, self.tolerance)
+    def _project(self, solids: Solids | None) -> Operator:
+        return self._kept(
+            "project", solids, lambda: Project(self.grid, solids, self.dtype, self.tolerance)
+        )
+
+    def _kept(self, name: str, solids: Solids | None, build: Callable[[], Operator]) -> Operator:
+        """The solver made last under this name, if the bodies are the same: setting one up takes time."""
+        kept = self._solvers.get(name)
+        if kept is None or kept[0] is not solids:
+            kept = self._solvers[name] = (solids, build())
+        return kept[1]
 
     def _carry(self, solids: Solids | None) -> list[Stage]:
         carried = (*self.densities, "velocity")

@@ -1,0 +1,5 @@
+"""python -m keyfluid"""
+
+from keyfluid.cli.main import main
+
+main()

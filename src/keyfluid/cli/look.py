@@ -1,0 +1,139 @@
+"""Commands around a run: new, show, render, export, check, schema."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Folder = Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)]
+
+
+def new(
+    path: Annotated[Path, typer.Argument(help="The scene file to write.")] = Path("scene.toml"),
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+) -> None:
+    """Write a commented scene to start from."""
+    from keyfluid.errors import KeyfluidError
+
+    starter = Path(__file__).parent.parent / "gallery" / "starter.toml"
+    if path.exists() and not overwrite:
+        raise KeyfluidError(f"{path}: exists; choose another name or add --overwrite")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(starter.read_text(encoding="utf-8"), encoding="utf-8")
+    except OSError as error:
+        raise KeyfluidError(f"{path}: can't be written: {error.strerror}; choose another place") from None
+    print(f"{path}; run it: keyfluid run {path}")
+
+
+def show(
+    folder: Folder, as_json: Annotated[bool, typer.Option("--json", help="result.json, as it is.")] = False
+) -> None:
+    """Sum up a run."""
+    from keyfluid.cli.start import summary
+    from keyfluid.errors import KeyfluidError
+    from keyfluid.runs.folder import RunFolder
+
+    result = RunFolder.find(folder).result()
+    if result is None:
+        raise KeyfluidError(f"{folder}: has no result yet; resume it: keyfluid resume {folder}")
+    if as_json:
+        print(json.dumps(result))
+        return
+    for line in summary(result):
+        print(line)
+
+
+def render(
+    folder: Folder,
+    size: Annotated[int | None, typer.Option(min=16, max=8192, help="Longer side in pixels.")] = None,
+    frame: Annotated[int | None, typer.Option(min=0, help="Only this frame, as a PNG.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for them; default: the run's.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Another view, such as camera.fov=40.")
+    ] = None,
+    png: Annotated[bool, typer.Option("--png", help="Also every frame as a PNG.")] = False,
+) -> None:
+    """Draw the frames of a run again: film and filmstrip, or one still."""
+    from keyfluid.cli.progress import Display
+    from keyfluid.errors import KeyfluidError
+    from keyfluid.render import save_png
+    from keyfluid.runs.outputs import Outputs
+    from keyfluid.runs.session import Progress
+
+    problem, frames = _opened(folder, set_ or [], ("camera.", "light.", "output.", "smoke.field"))
+    place = output or folder
+    with Display() as display:
+        outputs = Outputs(problem, frames, place, lambda what, n, of: display(Progress(n, of, what)), size)
+        if frame is not None:
+            if frame not in outputs.film.indices:
+                raise KeyfluidError(f"--frame {frame}: this run has frames 0 to {outputs.film.indices[-1]}")
+            target = place / f"frame.{frame:04d}.png"
+            save_png(target, outputs.film[outputs.film.indices.index(frame)])
+            print(target)
+            return
+        film = outputs.write_video()
+        outputs.write_strip()
+        if png:
+            outputs.write_png(place / "png")
+    print(film)
+
+
+def export(
+    folder: Folder,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Folder; default: vdb in the run's.")] = None,
+    names: Annotated[str | None, typer.Option(help="houdini or blender.")] = None,
+    up: Annotated[str | None, typer.Option(help="y or z.")] = None,
+    half: Annotated[bool, typer.Option("--half", help="Half precision.")] = False,
+) -> None:
+    """Write the frames of a run as VDB files again, with other names, axes or precision."""
+    from keyfluid.cli.progress import Display
+    from keyfluid.runs.outputs import Outputs
+    from keyfluid.runs.session import Progress
+
+    sets = [f"output.{key}={value}" for key, value in (("names", names), ("up", up)) if value is not None]
+    problem, frames = _opened(folder, [*sets, *(["output.half=true"] if half else [])], ("output.",))
+    place = output or folder / "vdb"
+    with Display() as display:
+        Outputs(problem, frames, folder, lambda what, n, of: display(Progress(n, of, what))).write_vdb(place)
+    print(place)
+
+
+def check() -> None:
+    """Is keyfluid right on this machine? Derivatives, divergence and bits, as a table."""
+    from keyfluid.verify import print_table, run_checks
+
+    terminal = sys.stderr.isatty()
+    rows = run_checks((lambda row: print(".", end="", file=sys.stderr, flush=True)) if terminal else None)
+    if terminal:
+        print(file=sys.stderr)
+    print_table(rows)
+    if not all(row.passed for row in rows):
+        raise typer.Exit(1)
+
+
+def schema() -> None:
+    """The JSON schema of scene files."""
+    from keyfluid.scenes import schema as scene_schema
+
+    print(json.dumps(scene_schema(), indent=2))
+
+
+def _opened(folder: Path, sets: list[str], allowed: tuple[str, ...]):  # type: ignore[no-untyped-def]
+    """The problem of a run, with keys changed that do not change the simulation, and its frames."""
+    from keyfluid.errors import KeyfluidError
+    from keyfluid.runs.folder import RunFolder
+    from keyfluid.runs.frames import Frames
+    from keyfluid.scenes import load_scene
+    from keyfluid.scenes.problem import build
+
+    strange = [change for change in sets if not change.startswith(allowed)]
+    if strange:
+        raise KeyfluidError(f"--set {strange[0]}: only {', '.join(allowed)} keys can change after a run")
+    place = RunFolder.find(folder)
+    problem = build(load_scene(place.path / "scene.toml", sets))
+    return problem, Frames(place.frames, problem.grid, list(problem.densities))

@@ -1,0 +1,74 @@
+"""`keyfluid`: commands and what becomes of errors. Everything heavy is imported inside the command that needs it.
+
+Exit codes: 0 done; 1 a check failed; 2 the scene, the command or the folder is at fault (one line each on stderr);
+130 stopped by Ctrl-C, the run saved.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import typer
+
+from keyfluid.cli import look, start
+from keyfluid.errors import KeyfluidError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Directs smoke and liquid into shapes: keyframes in, a real fluid simulation out.",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from keyfluid import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+) -> None:
+    pass
+
+
+COMMANDS: tuple[Callable[..., None], ...] = (
+    start.run, start.resume, start.gallery, start.wedge, start.demo,
+    look.new, look.show, look.render, look.export, look.check, look.schema,
+)  # fmt: skip
+for command in COMMANDS:
+    app.command()(command)
+
+
+def main() -> None:
+    """The console script."""
+    try:
+        app(args=with_preview_value(sys.argv[1:]))
+    except KeyfluidError as error:
+        for line in str(error).splitlines():
+            print(f"keyfluid: {line}", file=sys.stderr)
+        sys.exit(2)
+    except MemoryError:
+        print("keyfluid: out of memory; lower domain.resolution or try --preview", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+
+
+def with_preview_value(arguments: list[str]) -> list[str]:
+    """`--preview` alone means `--preview 0`, which the command takes as half the scene's resolution."""
+    full = []
+    for place, word in enumerate(arguments):
+        full.append(word)
+        following = arguments[place + 1] if place + 1 < len(arguments) else ""
+        if word == "--preview" and not following.isdecimal():
+            full.append("0")
+    return full

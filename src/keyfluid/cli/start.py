@@ -1,0 +1,216 @@
+"""Commands that compute: run, resume, gallery, wedge, demo."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from keyfluid.runs.run import RunResult
+    from keyfluid.scenes import Scene
+
+SceneFile = Annotated[Path, typer.Argument(help="A scene file (TOML).", show_default=False)]
+Out = Annotated[Path | None, typer.Option("-o", "--output", help="Folder of the run; default out/NAME.")]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key, such as domain.resolution=64.")
+]
+Threads = Annotated[
+    int | None, typer.Option(min=1, help="Default: one for small grids, else all cores. Results do not depend on it.")
+]
+Preview = Annotated[
+    int | None,
+    typer.Option(metavar="[RESOLUTION]", help="A coarser grid, nothing else; alone: half the scene's resolution."),
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the run that is in the folder.")]
+Json = Annotated[bool, typer.Option("--json", help="Progress and result as JSON lines.")]
+
+LONG = 30.0
+"""Seconds from which a run says beforehand what it will take."""
+
+
+def run(
+    scene: SceneFile,
+    output: Out = None,
+    set_: Set = None,
+    threads: Threads = None,
+    preview: Preview = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Run a scene: frames, film, VDB sequence and report into a folder."""
+    from keyfluid.scenes import load_scene
+
+    loaded = _previewed(load_scene(scene, set_ or ()), preview)
+    _finish(*_run_scene(loaded, output or Path("out") / loaded.name, threads, overwrite, as_json), as_json)
+
+
+def resume(
+    folder: Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)],
+    from_frame: Annotated[int | None, typer.Option("--from", min=0, help="Make later frames again.")] = None,
+    threads: Threads = None,
+    as_json: Json = False,
+) -> None:
+    """Go on with a run that was stopped or killed, to the same bits."""
+    from keyfluid.cli.progress import Display, StopSwitch
+    from keyfluid.runs.run import resume as go_on
+
+    with StopSwitch().armed() as stop, Display(as_json) as display:
+        result = go_on(folder, from_frame=from_frame, threads=threads, progress=display, should_stop=stop)
+    _finish(result, folder, as_json)
+
+
+def gallery(
+    name: Annotated[str | None, typer.Argument(help="A bundled scene to run; none: list them.")] = None,
+    output: Out = None,
+    set_: Set = None,
+    threads: Threads = None,
+    preview: Preview = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """List the bundled scenes, or run one of them."""
+    scenes = bundled()
+    if name is None:
+        if as_json:
+            print(json.dumps({key: _first_line(path) for key, path in scenes.items()}))
+            return
+        width = max(map(len, scenes))
+        for key, path in scenes.items():
+            print(f"{key:<{width}}  {_first_line(path)}")
+        print("\nkeyfluid gallery NAME -o FOLDER runs one")
+        return
+    run(_bundled_scene(name), output, set_, threads, preview, overwrite, as_json)
+
+
+def wedge(
+    scene: SceneFile,
+    changes: Annotated[list[str], typer.Argument(metavar="KEY=A,B,C...", help="Values to try, for one or more keys.")],
+    output: Out = None,
+    set_: Set = None,
+    threads: Threads = None,
+    preview: Preview = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Run a scene with several values of a key, and lay the results side by side."""
+    from keyfluid.cli.wedge import contact_sheet, variants, write_table
+    from keyfluid.scenes import load_scene
+
+    wanted = variants(changes)
+    first = load_scene(scene, set_ or ())
+    folder = output or Path("out") / f"{first.name}_wedge"
+    scenes = {label: _previewed(load_scene(scene, [*(set_ or ()), *sets]), preview) for label, sets in wanted.items()}
+    results = {}
+    for label, variant in scenes.items():
+        print(f"{label}:", file=sys.stderr)
+        result, place = _run_scene(variant, folder / label, threads, overwrite, as_json)
+        if not result.finished:
+            _finish(result, place, as_json)
+        results[label] = result
+    contact_sheet(folder / "wedge.png", results)
+    write_table(folder / "wedge.json", results)
+    print(folder / "wedge.png")
+
+
+def demo(
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where the pictures go.")] = Path("out/demo"),
+) -> None:
+    """Two small films, in 2D and 3D: the quickest way to see that all works."""
+    from keyfluid.scenes import load_scene
+
+    small = {
+        "plume_obstacle_2d": ["domain.resolution=144", "time.frames=96", "output.vdb=false"],
+        "plume_mesh_3d": ["domain.resolution=40", "time.frames=30", "output.size=320"],
+    }
+    for name, overrides in small.items():
+        loaded = load_scene(_bundled_scene(name), overrides)
+        result, folder = _run_scene(loaded, output / name, None, True, False)
+        _finish(result, folder, False)
+
+
+def bundled() -> dict[str, Path]:
+    """Names and files of the bundled scenes."""
+    folder = Path(__file__).parent.parent / "gallery"
+    return {path.stem: path for path in sorted(folder.glob("*.toml")) if path.stem != "starter"}
+
+
+def _bundled_scene(name: str) -> Path:
+    from keyfluid.errors import KeyfluidError
+
+    scenes = bundled()
+    if name not in scenes:
+        raise KeyfluidError(f"gallery: {name!r} is not known; use {', '.join(scenes)}")
+    return scenes[name]
+
+
+def _first_line(path: Path) -> str:
+    with path.open(encoding="utf-8") as file:
+        return file.readline().lstrip("# ").strip()
+
+
+def _previewed(scene: Scene, resolution: int | None) -> Scene:
+    from keyfluid.scenes import preview
+
+    if resolution is None:
+        return scene
+    return preview(scene, resolution or max(16, scene.domain.resolution // 2))
+
+
+def _run_scene(
+    scene: Scene, folder: Path, threads: int | None, overwrite: bool, as_json: bool
+) -> tuple[RunResult, Path]:
+    from keyfluid.cli.progress import Display, StopSwitch
+    from keyfluid.controllers import controller_for
+    from keyfluid.runs.estimate import estimate
+    from keyfluid.runs.run import choose_threads, run_problem
+    from keyfluid.scenes.problem import build
+
+    problem = build(scene)
+    choose_threads(problem, threads)
+    for warning in problem.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    expected = estimate(problem, controller_for(scene.control.method))
+    if expected.seconds > LONG and not as_json:
+        cells = " x ".join(map(str, problem.grid.cells))
+        print(f"{scene.name}: {cells} cells, {problem.frames} frames; {expected.line()}", file=sys.stderr)
+    with StopSwitch().armed() as stop, Display(as_json) as display:
+        return run_problem(problem, folder, overwrite, display, stop), folder
+
+
+def _finish(result: RunResult, folder: Path, as_json: bool) -> None:
+    """Tell how it ended; a run that was stopped ends the process with 130."""
+    if as_json:
+        print(json.dumps({"event": "result", "folder": str(folder), **result.metrics}))
+    if not result.finished:
+        print(f"stopped; to go on: keyfluid resume {shlex.quote(str(folder))}", file=sys.stderr)
+        raise typer.Exit(130)
+    if not as_json:
+        for line in summary(result.metrics):
+            print(line)
+        for name in ("video.mp4", "video.webp", "strip.png", "report.html", "vdb"):
+            if (folder / name).exists() and not (name == "video.webp" and (folder / "video.mp4").exists()):
+                print(folder / name)
+
+
+def summary(metrics: dict[str, Any]) -> list[str]:
+    """The numbers of a run, a line for each thing worth a line."""
+    frames = sum("mass" in entry for entry in metrics["history"])
+    lines = [
+        f"{metrics['status']}: method {metrics['method']}, {frames} frames, {metrics['seconds']:.1f} s, "
+        f"{metrics['threads']} threads, {metrics['peak_memory_mb']:.0f} MB",
+        f"mass drift {metrics['mass_drift']:.2%}, largest divergence {metrics['max_divergence']:.1e}, "
+        f"force {metrics['force_norm']:.3g} m/s^2",
+    ]
+    for key in metrics["keyframes"]:
+        carried = "" if key["transported_iou"] is None else f", carried IoU {key['transported_iou']:.3f}"
+        bound = "" if key["bound"] is None else f" (least possible {key['bound']:.3f})"
+        lines.append(
+            f"keyframe {key['frame']} of {key['field']}: error {key['relative_error']:.3f}{bound}, "
+            f"IoU {key['iou']:.3f}{carried}, mass {key['mass_ratio']:.3f}"
+        )
+    return lines

@@ -1,0 +1,132 @@
+"""Frames of a run: one file each in run precision, or in memory; the same reading for both.
+
+A frame file holds the state (densities, velocity), the force if one acted and, in a scene with keyframes, the
+velocities that advected ("carrier.0", ...). Its meta data has what the metrics need, so that a run can be summed up
+without reading arrays, and what `resume --from` needs to go on from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from keyfluid.errors import KeyfluidError
+from keyfluid.fields import Field
+from keyfluid.grid import Grid, Kind
+from keyfluid.runs.container import check_arrays, load_arrays, load_meta, save_arrays
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A frame as read back. Arrays are a[x, y] or a[x, y, z]."""
+
+    index: int
+    densities: dict[str, np.ndarray]
+    velocity: Field
+    force: Field | None
+    carriers: list[tuple[float, Field]]
+    """(seconds, velocity) of the steps that led here; empty in scenes without keyframes."""
+    meta: Mapping[str, Any]
+
+
+class FrameStore(Protocol):
+    """Where frames are put and found."""
+
+    def put(self, index: int, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None: ...
+    def arrays(self, index: int) -> tuple[Mapping[str, np.ndarray], Mapping[str, Any]]: ...
+    def meta(self, index: int) -> Mapping[str, Any]: ...
+    def indices(self) -> list[int]: ...
+
+
+class MemoryFrames:
+    """Frames of a run without a folder."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, tuple[Mapping[str, np.ndarray], Mapping[str, Any]]] = {}
+
+    def put(self, index: int, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
+        self._kept[index] = (dict(arrays), dict(meta))
+
+    def arrays(self, index: int) -> tuple[Mapping[str, np.ndarray], Mapping[str, Any]]:
+        return self._kept[index]
+
+    def meta(self, index: int) -> Mapping[str, Any]:
+        return self._kept[index][1]
+
+    def indices(self) -> list[int]:
+        return sorted(self._kept)
+
+
+class FolderFrames:
+    """frames/0000.npz and so on."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, index: int) -> Path:
+        return self.folder / f"{index:04d}.npz"
+
+    def put(self, index: int, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
+        save_arrays(self.path(index), arrays, meta)
+
+    def arrays(self, index: int) -> tuple[Mapping[str, np.ndarray], Mapping[str, Any]]:
+        return load_arrays(self.path(index))
+
+    def meta(self, index: int) -> Mapping[str, Any]:
+        return load_meta(self.path(index))
+
+    def indices(self) -> list[int]:
+        return sorted(int(p.stem) for p in self.folder.glob("*.npz") if p.stem.isdecimal())
+
+    def check(self, last: int) -> None:
+        """Are frames 0 to `last` all there and undamaged? If not, say from which to go on."""
+        for index in range(last + 1):
+            try:
+                self.check_one(index)
+            except KeyfluidError as error:
+                way = f"resume --from {index - 1} makes it again" if index else "run the scene again with --overwrite"
+                raise KeyfluidError(f"{error}; {way}") from None
+
+    def check_one(self, index: int) -> None:
+        check_arrays(self.path(index))
+
+    def drop_after(self, index: int) -> None:
+        for later in self.indices():
+            if later > index:
+                self.path(later).unlink(missing_ok=True)
+
+
+class Frames:
+    """Frames with their fields rebuilt: frames[3], len(frames), for frame in frames."""
+
+    def __init__(self, store: FrameStore, grid: Grid, fields: list[str]) -> None:
+        self.store, self.grid, self.fields = store, grid, fields
+
+    def __len__(self) -> int:
+        return len(self.store.indices())
+
+    def __iter__(self) -> Iterator[Frame]:
+        return (self[index] for index in self.store.indices())
+
+    def __getitem__(self, index: int) -> Frame:
+        indices = self.store.indices()
+        if index < 0 and indices:
+            index += indices[-1] + 1
+        if index not in indices:
+            raise IndexError(f"frame {index}: this run has {len(indices)} frames")
+        arrays, meta = self.store.arrays(index)
+        try:
+            faces = {
+                name: Field(self.grid, Kind.FACES, values)
+                for name, values in arrays.items()
+                if name not in self.fields
+            }
+            densities = {name: np.asarray(arrays[name]).reshape(self.grid.cells) for name in self.fields}
+            carriers = [(seconds, faces[f"carrier.{i}"]) for i, seconds in enumerate(meta["carrier_seconds"])]
+            return Frame(index, densities, faces["velocity"], faces.get("force"), carriers, meta)
+        except (KeyError, ValueError):
+            raise KeyfluidError(f"frame {index} does not fit the scene; run it again with --overwrite") from None

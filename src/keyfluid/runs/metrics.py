@@ -1,0 +1,151 @@
+"""The numbers of result.json.
+
+relative_error    |rho - rho*| / |rho*| in L2; where a keyframe has a mask, both norms inside it
+iou               cells above half the target's maximum in both, over cells above it in either
+mass_ratio        mass of rho over mass of rho*
+transported_iou   iou of the start carried through the stored velocities (flow_map.py)
+mass_drift        (mass at the end - mass at the start - mass from sources) / (mass at the start + mass from
+                  sources), of the field where it is largest in size; smoke that leaves through an open side counts
+max_divergence    max |div v| dx / max |v| over fluid cells, of every field that advected
+force_norm        sqrt(mean over time and volume of |f|^2), m/s^2, of each frame's mean force
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from keyfluid.controllers.interface import Keyframe, Problem
+from keyfluid.fields import Field
+from keyfluid.operators.project import relative_divergence
+from keyfluid.runs.flow_map import transported
+from keyfluid.runs.frames import Frames
+
+
+def relative_error(density: np.ndarray, key: Keyframe) -> float:
+    share = 1.0 if key.mask is None else key.mask
+    target = share * np.asarray(key.target, np.float64)
+    return float(np.linalg.norm((share * density - target).ravel()) / np.linalg.norm(target.ravel()))
+
+
+def overlap(density: np.ndarray, key: Keyframe) -> float:
+    """Intersection over union at half the target's maximum."""
+    counts = np.ones(key.target.shape, bool) if key.mask is None else key.mask > 0.5
+    level = 0.5 * float(np.max(key.target))
+    reached, wanted = (density > level) & counts, (key.target > level) & counts
+    either = np.count_nonzero(reached | wanted)
+    return np.count_nonzero(reached & wanted) / either if either else 1.0
+
+
+def mass_ratio(density: np.ndarray, key: Keyframe) -> float:
+    share = 1.0 if key.mask is None else key.mask
+    return float(np.sum(share * density, dtype=np.float64) / np.sum(share * key.target, dtype=np.float64))
+
+
+def score_keyframes(problem: Problem, frames: Frames, until: int, carried: bool) -> list[dict[str, Any]]:
+    """One entry for each keyframe up to frame `until`; `carried`: with transported_iou (which takes time)."""
+    entries = []
+    for key in problem.keyframes:
+        if key.frame > until:
+            continue
+        density = frames[key.frame].densities[key.field]
+        iou = overlap(transported(problem, key.field, _steps_back(frames, key.frame)), key) if carried else None
+        entries.append(
+            {
+                "frame": key.frame,
+                "field": key.field,
+                "relative_error": relative_error(density, key),
+                "iou": overlap(density, key),
+                "mass_ratio": mass_ratio(density, key),
+                "bound": key.bound,
+                "transported_iou": iou,
+            }
+        )
+    return entries
+
+
+def _steps_back(frames: Frames, last: int) -> Iterator[tuple[float, float, Field]]:
+    """(time, seconds, velocity) of the steps that led to a frame, from the last to the first."""
+    for index in range(last, 0, -1):
+        frame = frames[index]
+        time = frame.meta["time"]
+        for seconds, velocity in reversed(frame.carriers):
+            time -= seconds
+            yield time, seconds, velocity
+
+
+def next_error(problem: Problem, index: int, densities: Mapping[str, np.ndarray]) -> float | None:
+    """Mean relative error against the keyframes that come next; None after the last."""
+    ahead = [key for key in problem.keyframes if key.frame >= index]
+    first = min((key.frame for key in ahead), default=None)
+    errors = [relative_error(densities[key.field], key) for key in ahead if key.frame == first]
+    return float(np.mean(errors)) if errors else None
+
+
+def worst_divergence(problem: Problem, time: float, carriers: Sequence[tuple[float, Field]]) -> float:
+    """The largest relative divergence of the fields that advected, since `time` seconds."""
+    worst = 0.0
+    for seconds, velocity in carriers:
+        time += seconds
+        worst = max(worst, relative_divergence(velocity, problem.solids(time)))
+    return worst
+
+
+def mean_square(force: Field) -> float:
+    return force.dot(force) / force.grid.count
+
+
+def mass_drift(metas: Sequence[Mapping[str, Any]]) -> float:
+    if not metas:
+        return 0.0
+    drifts = [0.0]
+    for name, start in metas[0]["mass"].items():
+        given = start + sum(meta["emitted"].get(name, 0.0) for meta in metas)
+        drifts.append((metas[-1]["mass"][name] - given) / given if given > 0 else 0.0)
+    return max(drifts, key=abs)
+
+
+def force_norm(metas: Iterable[Mapping[str, Any]]) -> float:
+    squares = [meta["force_square"] for meta in metas if meta["index"] > 0]
+    return math.sqrt(sum(squares) / len(squares)) if squares else 0.0
+
+
+def frame_history(
+    metas: Sequence[Mapping[str, Any]], logged: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """What the method logged, then one entry per frame; what it logged of a frame joins that entry."""
+    by_frame: dict[int, dict[str, Any]] = {}
+    for meta in metas:
+        entry = {
+            "frame": meta["index"],
+            "mass": sum(meta["mass"].values()),
+            "divergence": meta["divergence"],
+            "steps": len(meta["step_seconds"]),
+        }
+        if meta["error"] is not None:
+            entry["error"] = meta["error"]
+        if meta["force_square"] > 0:
+            entry["force"] = math.sqrt(meta["force_square"])
+        by_frame[meta["index"]] = entry
+    others = []
+    for values in logged:
+        frame = values.get("frame")
+        if frame in by_frame and "iteration" not in values:
+            by_frame[frame].update(values)
+        else:
+            others.append(dict(values))
+    return others + list(by_frame.values())
+
+
+def peak_memory_mb() -> float:
+    """The most memory this process ever held."""
+    try:
+        import resource
+    except ImportError:
+        return 0.0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (1 << 20 if sys.platform == "darwin" else 1 << 10), 1)

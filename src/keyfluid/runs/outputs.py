@@ -1,0 +1,163 @@
+"""What a run leaves to look at and to import: VDB sequence, film, stills, filmstrip, report."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import keyfluid
+from keyfluid.errors import KeyfluidError
+from keyfluid.render import (
+    filmstrip,
+    save_png,
+    video_available,
+    write_gif,
+    write_mp4,
+    write_report,
+    write_webp,
+)
+from keyfluid.runs.frames import Frames
+from keyfluid.runs.pictures import Film, Painter
+from keyfluid.runs.vdb_files import vdb_path, write_frame
+from keyfluid.scenes import dump_scene
+from keyfluid.scenes.problem import Problem
+
+STRIP_FRAMES = 6
+_FORCE_MAPS = 4
+
+Told = Callable[[str, int, int], None]
+"""told(what, done, total): called between files, where it may raise to stop."""
+
+
+class Outputs:
+    """Writes the outputs of a run to its folder, each file whole or not at all."""
+
+    def __init__(
+        self, problem: Problem, frames: Frames, folder: Path, told: Told | None = None, size: int | None = None
+    ) -> None:
+        self.problem, self.frames, self.folder = problem, frames, folder
+        self._told = told or (lambda what, done, total: None)
+        if not frames.store.indices():
+            raise KeyfluidError(f"{folder}: has no frames yet; run it first")
+        self.painter = Painter(problem, size)
+        self.film = Film(self.painter, frames, lambda done, total: self._told("picture", done, total))
+
+    def write_all(self, result: Mapping[str, Any]) -> None:
+        """What the scene's [output] asks for, and always a strip and a report."""
+        output = self.problem.scene.output
+        if output.vdb:
+            self.write_vdb(self.folder / "vdb")
+        if output.png:
+            self.write_png(self.folder / "png")
+        if output.video:
+            self.write_video()
+        self.write_strip()
+        self.write_report(result)
+
+    def write_vdb(self, folder: Path) -> None:
+        _make(folder)
+        indices = self.frames.store.indices()
+        for done, index in enumerate(indices, 1):
+            write_frame(vdb_path(folder, self.problem, index), self.problem, self.frames[index])
+            self._told("vdb", done, len(indices))
+
+    def write_png(self, folder: Path) -> None:
+        start = self.problem.scene.output.start_frame
+        for place, index in enumerate(self.film.indices):
+            save_png(folder / f"{self.problem.scene.name}.{start + index:04d}.png", self.film[place])
+
+    def write_video(self) -> Path:
+        """video.webp always; beside it an MP4, or a GIF where PyAV is missing. Returns the better one."""
+        fps = self.problem.fps
+        write_webp(self.film, self.folder / "video.webp", fps)
+        if video_available():
+            write_mp4(self.film, self.folder / "video.mp4", fps)
+            return self.folder / "video.mp4"
+        write_gif(self.film, self.folder / "video.gif", fps)
+        return self.folder / "video.gif"
+
+    def write_strip(self) -> None:
+        """Frames at even distances and at every keyframe (at most two strips' worth), targets beside them."""
+        available = self.film.indices
+        keys = [key.frame for key in self.problem.keyframes if key.frame in available]
+        even = np.linspace(0, len(available) - 1, min(STRIP_FRAMES, len(available)))
+        chosen = sorted({available[round(place)] for place in even} | set(_thinned(keys, STRIP_FRAMES)))
+        pictures = [self.film[available.index(index)] for index in chosen]
+        targets = [self._target(index) for index in chosen]
+        labels = [f"frame {index}" for index in chosen]
+        columns = STRIP_FRAMES if not keys else STRIP_FRAMES + 2
+        save_png(self.folder / "strip.png", filmstrip(pictures, labels, targets, columns=columns))
+
+    def _target(self, index: int) -> np.ndarray | None:
+        here = {key.field: key.target for key in self.problem.keyframes if key.frame == index}
+        return self.painter.picture(here, index) if here else None
+
+    def write_report(self, result: Mapping[str, Any]) -> None:
+        scene = self.problem.scene
+        film = next(
+            (self.folder / name for name in ("video.mp4", "video.webp") if (self.folder / name).exists()), None
+        )
+        shown = {name: value for name, value in result.items() if name not in ("keyframes", "history")}
+        write_report(
+            self.folder / "report.html",
+            scene.name,
+            shown,
+            film if scene.output.video else None,
+            self.folder / "strip.png",
+            curves_of(result["history"]),
+            dump_scene(scene),
+            versions(),
+            result["keyframes"],
+            self._force_maps(),
+        )
+
+    def _force_maps(self) -> dict[str, np.ndarray]:
+        steered = [i for i in self.frames.store.indices() if self.frames.store.meta(i)["force_square"] > 0]
+        maps = {}
+        for index in _thinned(steered, _FORCE_MAPS):
+            force = self.frames[index].force
+            if force is not None:
+                maps[f"force before frame {index}"] = self.painter.vectors(force)
+        return maps
+
+
+def curves_of(history: Iterable[Mapping[str, Any]]) -> dict[str, tuple[list[float], list[float]]]:
+    """One chart per number of the history, over frames or iterations."""
+    curves: dict[str, tuple[list[float], list[float]]] = {}
+    for entry in history:
+        axis = "iteration" if "iteration" in entry else "frame"
+        if axis not in entry:
+            continue
+        for name, value in entry.items():
+            if name in ("frame", "iteration") or not isinstance(value, int | float):
+                continue
+            title = name if axis == "frame" else f"{name} over iterations"
+            xs, ys = curves.setdefault(title, ([], []))
+            xs.append(entry[axis])
+            ys.append(value)
+    return curves
+
+
+def versions() -> dict[str, str]:
+    """Of what computed the run."""
+    from importlib.metadata import version
+
+    parts = {"keyfluid": keyfluid.__version__, "python": platform.python_version(), "machine": platform.machine()}
+    return parts | {name: version(name) for name in ("numpy", "scipy", "numba")}
+
+
+def _thinned(items: list[int], most: int) -> list[int]:
+    if len(items) <= most:
+        return items
+    return [items[round(place)] for place in np.linspace(0, len(items) - 1, most)]
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise KeyfluidError(f"{folder}: can't be written: {error.strerror}; choose another folder") from None

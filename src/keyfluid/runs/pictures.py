@@ -1,0 +1,159 @@
+"""A run's frames as pictures, with the scene's camera, light and colours."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import overload
+
+import numpy as np
+
+from keyfluid.fields import Field
+from keyfluid.render import (
+    Backdrop,
+    Camera,
+    ColouredField,
+    Light,
+    default_camera,
+    orbit,
+    render_plane,
+    render_vectors,
+    render_volume,
+)
+from keyfluid.render.colour import Colour
+from keyfluid.runs.frames import Frames
+from keyfluid.scenes.problem import Problem
+
+Picture = np.ndarray
+
+
+class Painter:
+    """Draws densities of a scene; frame and time place the bodies and the camera."""
+
+    def __init__(self, problem: Problem, size: int | None = None) -> None:
+        self.problem = problem
+        self.size = size or problem.scene.output.size
+        self._up = problem.scene.domain.up
+
+    def picture(self, densities: Mapping[str, np.ndarray], frame: int) -> Picture:
+        problem = self.problem
+        fields = [
+            ColouredField(densities[name], colour_of(problem, name), problem.peaks[name])
+            for name in problem.densities
+            if name in densities
+        ]
+        bodies = problem.solids(frame / problem.fps)
+        solid = bodies.solid if bodies is not None else None
+        if problem.grid.dim == 2:
+            return render_plane(fields, solid, size=self.size)
+        width, height = self._picture_size()
+        return render_volume(
+            fields,
+            problem.grid.spacing,
+            orbit(self._camera(width / height), self._turn(frame), self._up),
+            self._light(),
+            (width, height),
+            solid,
+            Backdrop(floor=problem.scene.camera.floor),
+            self._up,
+            problem.scene.light.extinction,
+        )
+
+    def vectors(self, field: Field) -> Picture:
+        """A map of a face field; in 3D its middle slice, seen from the front."""
+        parts = centred(field)
+        if field.grid.dim == 3:
+            depth = 2 if self._up == "y" else 1
+            middle = field.grid.cells[depth] // 2
+            planes = [part.take(middle, axis=depth) for part in parts]
+            parts = [planes[axis] for axis in range(3) if axis != depth]
+        return render_vectors(parts[0], parts[1], size=min(self.size, 360))
+
+    def _turn(self, frame: int) -> float:
+        return self.problem.scene.camera.orbit * (frame / self.problem.frames - 0.5)
+
+    def _picture_size(self) -> tuple[int, int]:
+        """As wide as the domain seen from the front, as high as it is, and a little air; even numbers."""
+        size = self.problem.grid.size
+        up = 1 if self._up == "y" else 2
+        across = 1.15 * max(side for axis, side in enumerate(size) if axis != up)
+        tall = 1.05 * size[up]
+        scale = self.size / max(across, tall)
+        return max(2, round(across * scale / 2) * 2), max(2, round(tall * scale / 2) * 2)
+
+    def _camera(self, aspect: float) -> Camera:
+        wanted = self.problem.scene.camera
+        usual = default_camera(self.problem.grid.size, self._up, wanted.fov, aspect)
+        look_at = _three(wanted.look_at) if wanted.look_at is not None else usual.look_at
+        if wanted.position is None:
+            moved = np.subtract(look_at, usual.look_at) + usual.position
+            return Camera(_three(moved.tolist()), look_at, wanted.fov)
+        return Camera(_three(wanted.position), look_at, wanted.fov)
+
+    def _light(self) -> Light:
+        light = self.problem.scene.light
+        return Light(
+            _three(light.direction) if light.direction is not None else None,
+            _colour(light.colour),
+            light.strength,
+            _colour(light.sky_colour),
+            light.sky_strength,
+            light.forward,
+        )
+
+
+class Film(Sequence[Picture]):
+    """The pictures of all frames, drawn when first asked for and kept packed (lossless)."""
+
+    def __init__(
+        self, painter: Painter, frames: Frames, drawn: Callable[[int, int], None] | None = None
+    ) -> None:
+        self._painter, self._frames, self._drawn = painter, frames, drawn
+        self.indices = frames.store.indices()
+        self._packed: dict[int, bytes] = {}
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    @overload
+    def __getitem__(self, place: int) -> Picture: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Picture]: ...
+    def __getitem__(self, place: int | slice) -> Picture | list[Picture]:
+        if isinstance(place, slice):
+            return [self[i] for i in range(*place.indices(len(self)))]
+        from PIL import Image
+
+        index = self.indices[place]
+        if index not in self._packed:
+            picture = self._painter.picture(self._frames[index].densities, index)
+            buffer = io.BytesIO()
+            Image.fromarray(picture).save(buffer, "PNG", compress_level=1)
+            self._packed[index] = buffer.getvalue()
+            if self._drawn is not None:
+                self._drawn(len(self._packed), len(self))
+            return picture
+        return np.asarray(Image.open(io.BytesIO(self._packed[index])))
+
+
+def centred(field: Field) -> list[np.ndarray]:
+    """A face field's components averaged to cell centres."""
+    parts = []
+    for axis, face in enumerate(field.components()):
+        line = np.moveaxis(face, axis, 0)
+        both = line + np.roll(line, -1, 0) if field.grid.is_periodic(axis) else line[1:] + line[:-1]
+        parts.append(np.moveaxis(0.5 * both, 0, axis))
+    return parts
+
+
+def _three(values: Sequence[float]) -> tuple[float, float, float]:
+    x, y, z = (float(value) for value in values)
+    return x, y, z
+
+
+def _colour(value: str | Sequence[float]) -> Colour:
+    return value if isinstance(value, str) else _three(value)
+
+
+def colour_of(problem: Problem, field: str) -> Colour:
+    return _colour(problem.colours[field])

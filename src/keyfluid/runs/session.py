@@ -1,0 +1,219 @@
+"""A run in progress: the shell that a controller talks to (controllers/interface.py)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from keyfluid.controllers.interface import Checkpoint, FrameRecord, Problem, Stopped
+from keyfluid.errors import KeyfluidError
+from keyfluid.runs import metrics
+from keyfluid.runs.folder import RunFolder
+from keyfluid.runs.frames import Frames, MemoryFrames
+from keyfluid.threads import threads
+
+_RESULT_INTERVAL = 0.5
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is: `done` of `total` units; seconds_left is None until it can be told."""
+
+    done: int
+    total: int
+    unit: str
+    error: float | None = None
+    note: str = ""
+    seconds_left: float | None = None
+
+
+Listener = Callable[[Progress], None]
+
+
+class Session:
+    """Keeps frames, checkpoints and numbers, in a folder or in memory."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        method: str,
+        folder: RunFolder | None = None,
+        listener: Listener | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.problem, self.method, self.folder = problem, method, folder
+        self.store = folder.frames if folder is not None else MemoryFrames()
+        self.frames = Frames(self.store, problem.grid, list(problem.densities))
+        self.restored: Checkpoint | None = None
+        self.metas: dict[int, Mapping[str, Any]] = {}
+        self._listener, self._should_stop = listener, should_stop
+        self._logged: list[dict[str, Any]] = []
+        self._counts = {"iterations": 0, "evaluations": 0}
+        self._seconds_before = 0.0
+        self._began = time.perf_counter()
+        self._first_progress: tuple[float, int, str] | None = None
+        self._result_written = 0.0
+        self._keyframes: list[dict[str, Any]] = []
+
+    # What the controller sees.
+
+    @property
+    def stop_requested(self) -> bool:
+        return self._should_stop()
+
+    def frame(self, record: FrameRecord) -> None:
+        index, state = record.index, record.state
+        arrays: dict[str, np.ndarray] = {name: field.data for name, field in state.items()}
+        if record.force is not None:
+            arrays["force"] = record.force.data
+        kept = record.carriers if self.problem.keyframes else ()
+        arrays.update({f"carrier.{i}": velocity.data for i, (_, velocity) in enumerate(kept)})
+        densities = {name: state[name].array for name in self.problem.densities}
+        volume = self.problem.grid.cell_volume
+        for name, field in state.items():
+            field.require_finite(f"frame {index}: {name}")
+        meta = {
+            "index": index,
+            "time": index / self.problem.fps,
+            "mass": {n: float(np.sum(d, dtype=np.float64)) * volume for n, d in densities.items()},
+            "emitted": dict(record.emitted),
+            "divergence": metrics.worst_divergence(self.problem, (index - 1) / self.problem.fps, record.carriers),
+            "force_square": metrics.mean_square(record.force) if record.force is not None else 0.0,
+            "error": metrics.next_error(self.problem, index, densities),
+            "step_seconds": [seconds for seconds, _ in record.carriers],
+            "carrier_seconds": [seconds for seconds, _ in kept],
+            "memory": dict(record.memory),
+        }
+        self.store.put(index, arrays, meta)
+        self.metas[index] = meta
+
+    def checkpoint(self, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
+        if self.folder is None:
+            return
+        shell = {
+            "last_frame": max(self.metas, default=-1),
+            "logged": self._logged,
+            "seconds": self.seconds,
+            **self._counts,
+        }
+        self.folder.save_checkpoint(arrays, meta, shell)
+        if time.perf_counter() - self._result_written > _RESULT_INTERVAL:
+            self.write_result("running")
+
+    def progress(
+        self, done: int, total: int, unit: str = "frame", error: float | None = None, note: str = ""
+    ) -> None:
+        if self._listener is None:
+            return
+        now = time.perf_counter()
+        if self._first_progress is None or self._first_progress[2] != unit:
+            self._first_progress = (now, done, unit)
+        began, first, _ = self._first_progress
+        left = (now - began) / (done - first) * (total - done) if done > first else None
+        if error is None and self.metas:
+            error = self.metas[max(self.metas)]["error"]
+        self._listener(Progress(done, total, unit, error, note, left))
+
+    def log(self, **values: float) -> None:
+        self._logged.append({name: _plain(value) for name, value in values.items()})
+
+    def count(self, iterations: int = 0, evaluations: int = 0) -> None:
+        self._counts["iterations"] += iterations
+        self._counts["evaluations"] += evaluations
+
+    # What the run sees.
+
+    @property
+    def seconds(self) -> float:
+        """Time spent so far, before an interruption too."""
+        return round(self._seconds_before + time.perf_counter() - self._began, 3)
+
+    def restore(self, from_frame: int | None = None) -> None:
+        """Go on from the checkpoint, or from a frame: those after it are made again."""
+        assert self.folder is not None
+        folder = self.folder
+        folder.sweep()
+        folder.sweep("frames")
+        if from_frame is None:
+            found = folder.load_checkpoint()
+            if found is None:
+                folder.frames.drop_after(-1)
+                return
+            self.restored, shell = found
+            last = int(shell["last_frame"])
+        else:
+            last, shell = from_frame, self._shell_memory()
+            self._require_frame(from_frame)
+        folder.frames.check(last)
+        self._remember(shell)
+        if from_frame is not None:
+            arrays, meta = folder.frames.arrays(from_frame)
+            names = [*self.problem.densities, "velocity"]
+            self.restored = Checkpoint(
+                {name: arrays[name] for name in names}, {"frame": from_frame, **meta["memory"]}
+            )
+            self._logged = [entry for entry in self._logged if entry.get("frame", 0) <= from_frame]
+        folder.frames.drop_after(last)
+        self.metas = {index: folder.frames.meta(index) for index in range(last + 1)}
+        if from_frame is not None:
+            self.checkpoint(self.restored.arrays, self.restored.meta)  # type: ignore[union-attr]
+
+    def _require_frame(self, index: int) -> None:
+        found = self.store.indices()
+        if index not in found:
+            have = f"it has {found[0]} to {found[-1]}" if found else "it has none"
+            raise KeyfluidError(f"--from {index}: this run has no such frame ({have})")
+
+    def _shell_memory(self) -> dict[str, Any]:
+        """Of the checkpoint, if it can be read: `--from` is also the way out of a damaged one."""
+        assert self.folder is not None
+        try:
+            found = self.folder.load_checkpoint()
+        except KeyfluidError:
+            found = None
+        return found[1] if found is not None else {}
+
+    def _remember(self, shell: Mapping[str, Any]) -> None:
+        self._logged = list(shell.get("logged", []))
+        self._counts = {name: int(shell.get(name, 0)) for name in self._counts}
+        self._seconds_before = float(shell.get("seconds", 0.0))
+
+    def score(self) -> None:
+        """The keyframes, with transported_iou; once, at the end."""
+        last = max(self.metas, default=0)
+        self._keyframes = metrics.score_keyframes(self.problem, self.frames, last, carried=True)
+
+    def result(self, status: str) -> dict[str, Any]:
+        """result.json, with exactly the fields that DESIGN.md names."""
+        metas = [self.metas[index] for index in sorted(self.metas)]
+        return {
+            "method": self.method,
+            "status": status,
+            "keyframes": self._keyframes,
+            "mass_drift": metrics.mass_drift(metas),
+            "max_divergence": max((meta["divergence"] for meta in metas), default=0.0),
+            "force_norm": metrics.force_norm(metas),
+            **self._counts,
+            "seconds": self.seconds,
+            "peak_memory_mb": metrics.peak_memory_mb(),
+            "threads": threads(),
+            "history": metrics.frame_history(metas, self._logged),
+        }
+
+    def write_result(self, status: str) -> None:
+        if self.folder is not None:
+            self.folder.write_result(self.result(status))
+            self._result_written = time.perf_counter()
+
+    def check_stop(self) -> None:
+        if self._should_stop():
+            raise Stopped
+
+
+def _plain(value: Any) -> Any:
+    """A number as JSON knows it."""
+    return value.item() if isinstance(value, np.generic) else value
