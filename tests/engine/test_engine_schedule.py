@@ -12,6 +12,7 @@ from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.models import Smoke
 from keyfluid.rollout import Rollout, plan_memory
+from keyfluid.rollout.plan import WORKING_STATES
 from keyfluid.rollout.schedule import Schedule
 from keyfluid.verify.check import Distance
 
@@ -71,28 +72,28 @@ def test_a_rollout_runs_as_many_steps_as_its_plan_says(places):
     grid = Grid((6, 5))
     model = Counted(grid, 0.1, dtype=np.float64)
     start = model.initial_state(density=Field.from_function(grid, Kind.CENTRES, lambda x, y: x + 2 * y))
-    rollout = Rollout(model, 12, (5 + places) * Rollout(model, 12).plan.state_bytes)
+    rollout = Rollout(model, 12, (WORKING_STATES + places) * Rollout(model, 12).plan.state_bytes)
     rollout.gradient(start, Distance(12, Field.zeros(grid, Kind.CENTRES, np.float64)))
     assert rollout.plan.places == places
     assert model.runs == rollout.plan.forward_steps == cheapest(12, places)
 
 
 def test_a_plan_can_be_read_before_the_run():
-    plan = plan_memory(30, 33_000_000, 1_000_000_000, control_bytes=100_000_000)
+    budget = 100_000_000 + (WORKING_STATES + 22) * 33_000_000 + 9_000_000
+    plan = plan_memory(30, 33_000_000, budget, control_bytes=100_000_000)
     assert plan.places == 22
-    assert plan.total_bytes <= 1_000_000_000
-    assert plan.total_bytes + plan.place_bytes > 1_000_000_000
+    assert plan.total_bytes == budget - 9_000_000
     text = str(plan)
-    assert "22 of 30 steps stored" in text
-    assert "991.0 MB" in text
+    assert "22 of 30 steps stored (33.0 MB each)" in text
+    assert f"memory {plan.total_bytes / 1e9:.2f} GB" in text
     assert "forward runs per gradient" in text
     assert "all stored" in str(plan_memory(30, 33_000_000))
 
 
 def test_a_budget_too_small_for_one_step_says_what_would_do():
-    with pytest.raises(
-        KeyfluidError, match=r"budget of 100\.0 MB is too small.*raise the budget to at least 198\.0 MB"
-    ):
+    need = (WORKING_STATES + 1) * 33
+    words = rf"budget of 100\.0 MB is too small.*raise the budget to at least {need}\.0 MB"
+    with pytest.raises(KeyfluidError, match=words):
         plan_memory(30, 33_000_000, 100_000_000)
     model = Smoke(Grid((16, 16)), 0.1)
     with pytest.raises(KeyfluidError, match=r"budget of 1\.0 kB is too small"):

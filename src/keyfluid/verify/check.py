@@ -20,6 +20,7 @@ from keyfluid.operators.base import Fields, Operator
 from keyfluid.operators.project import ROUNDING, Project, relative_divergence
 from keyfluid.operators.registry import REGISTER, Setting
 from keyfluid.rollout import Gradient, Rollout, StoredForcing
+from keyfluid.rollout.plan import WORKING_STATES
 from keyfluid.solids import Solids
 from keyfluid.threads import available, set_threads, threads
 from keyfluid.verify.derivatives import TaylorResult, dot_defect, random_like, taylor_test
@@ -51,9 +52,7 @@ def check_dot(what: str, where: str, operator: Operator, inputs: Fields, rng: np
     return Check(what, where, "dot test", f"{defect:.1e}", f"< {DOT_LIMIT:.0e}", defect < DOT_LIMIT)
 
 
-def check_taylor(
-    what: str, where: str, operator: Operator, inputs: Fields, rng: np.random.Generator
-) -> Check:
+def check_taylor(what: str, where: str, operator: Operator, inputs: Fields, rng: np.random.Generator) -> Check:
     """Is the tangent the derivative of the forward?"""
     direction = random_like(inputs, rng)
 
@@ -111,9 +110,7 @@ class _Scene:
 
     def gradient(self, budget: int | None = None) -> tuple[Gradient, StoredForcing]:
         forcing = self.forcing(0.0)
-        return Rollout(self.model, ROLLOUT_STEPS, budget).gradient(
-            self.state, self.objective, forcing
-        ), forcing
+        return Rollout(self.model, ROLLOUT_STEPS, budget).gradient(self.state, self.objective, forcing), forcing
 
     def value(self, h: float) -> np.ndarray:
         final = Rollout(self.model, ROLLOUT_STEPS).run(self.state, self.forcing(h))[ROLLOUT_STEPS]
@@ -142,7 +139,9 @@ def _rollout_checks(dim: int) -> list[Check]:
     bits = _bits(gradient, forcing)
     state_bytes = Rollout(scene.model, ROLLOUT_STEPS).plan.state_bytes
     rows.append(
-        _bits_row(what, where, "2 of 6 steps stored", bits == _bits(*scene.gradient(7 * state_bytes)))
+        _bits_row(
+            what, where, "2 of 6 steps stored", bits == _bits(*scene.gradient((WORKING_STATES + 2) * state_bytes))
+        )
     )
     before = threads()
     other = 1 if before > 1 else min(2, available())

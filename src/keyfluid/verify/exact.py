@@ -15,9 +15,7 @@ from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 
 
-def taylor_green(
-    grid: Grid, time: float = 0.0, viscosity: float = 0.0, drift: Sequence[float] = (0.0, 0.0)
-) -> Field:
+def taylor_green(grid: Grid, time: float = 0.0, viscosity: float = 0.0, drift: Sequence[float] = (0.0, 0.0)) -> Field:
     """Velocity of decaying vortices in a box that is periodic along its first two axes.
 
         psi = A sin(k_x X) sin(k_y Y),  u = d psi/dy + U,  v = -d psi/dx + V,  (X, Y) = (x - U t, y - V t)
@@ -50,9 +48,7 @@ def rigid_rotation(grid: Grid, rate: float, centre: Sequence[float]) -> Field:
     return Field.from_function(grid, Kind.FACES, flow)
 
 
-def turned(
-    x: np.ndarray, y: np.ndarray, angle: float, centre: Sequence[float]
-) -> tuple[np.ndarray, np.ndarray]:
+def turned(x: np.ndarray, y: np.ndarray, angle: float, centre: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
     """Points after a turn by `angle` about `centre`; a negative angle leads back to where they came from."""
     dx, dy = x - centre[0], y - centre[1]
     c, s = np.cos(angle), np.sin(angle)
