@@ -202,7 +202,7 @@ def summary(metrics: dict[str, Any]) -> list[str]:
     frames = sum("mass" in entry for entry in metrics["history"])
     lines = [
         f"{metrics['status']}: method {metrics['method']}, {frames} frames, {metrics['seconds']:.1f} s, "
-        f"{metrics['threads']} threads, {metrics['peak_memory_mb']:.0f} MB",
+        f"{metrics['threads']} thread{'s' * (metrics['threads'] > 1)}, {metrics['peak_memory_mb']:.0f} MB",
         f"mass drift {metrics['mass_drift']:.2%}, largest divergence {metrics['max_divergence']:.1e}, "
         f"force {metrics['force_norm']:.3g} m/s^2",
     ]

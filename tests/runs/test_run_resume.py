@@ -1,0 +1,188 @@
+"""Stopped, killed or damaged: a run goes on to the same bits, or says in one line why it can't."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from run_scenes import STILL, busy, write_scene
+
+import keyfluid
+from keyfluid.runs import container
+from keyfluid.runs.folder import RunFolder
+
+KILLS = 10
+FRAMES = 150
+MAY_DIFFER = ("seconds", "peak_memory_mb")
+
+
+def start(*words):
+    return subprocess.Popen(
+        [sys.executable, "-m", "keyfluid", *map(str, words), "--threads", "1"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def frames_of(folder):
+    return {path.name: path.read_bytes() for path in sorted((folder / "frames").glob("*.npz"))}
+
+
+def result_of(folder):
+    result = json.loads((folder / "result.json").read_text())
+    return {name: value for name, value in result.items() if name not in MAY_DIFFER}
+
+
+def wait_for_frame(folder, index, process):
+    for _ in range(20_000):
+        if (folder / "frames" / f"{index:04d}.npz").exists() or process.poll() is not None:
+            return
+        time.sleep(0.002)
+    raise AssertionError(f"frame {index} never came")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("undisturbed")
+    scene = write_scene(folder, busy(FRAMES))
+    keyfluid.run(scene, folder / "run", threads=1, overrides=["output.vdb=false", "output.video=false"])
+    return folder / "run"
+
+
+def test_killed_ten_times_it_ends_in_the_same_bits(undisturbed, tmp_path):
+    chance = random.Random(11)
+    folder = tmp_path / "run"
+    moments = sorted(chance.sample(range(1, FRAMES - 2), KILLS))
+    process = start("run", undisturbed / "scene.toml", "-o", folder)
+    for moment in moments:
+        wait_for_frame(folder, moment, process)
+        time.sleep(chance.uniform(0, 0.02))
+        process.kill()
+        process.communicate()
+        process = start("resume", folder)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert frames_of(folder) == frames_of(undisturbed)
+    assert result_of(folder) == result_of(undisturbed)
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(undisturbed, tmp_path):
+    folder = tmp_path / "run"
+    process = start("run", undisturbed / "scene.toml", "-o", folder)
+    wait_for_frame(folder, 5, process)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"keyfluid resume {folder}" in errors
+    assert "Traceback" not in errors
+    assert json.loads((folder / "result.json").read_text())["status"] == "stopped"
+    result = keyfluid.resume(folder, threads=1)
+    assert result.finished
+    assert frames_of(folder) == frames_of(undisturbed)
+
+
+def copy_of(folder, target):
+    import shutil
+
+    shutil.copytree(folder, target)
+    return target
+
+
+def test_the_tail_can_be_made_again(undisturbed, tmp_path):
+    folder = copy_of(undisturbed, tmp_path / "run")
+    seen = []
+    keyfluid.resume(folder, from_frame=FRAMES - 4, threads=1, progress=seen.append)
+    assert [p.done for p in seen if p.unit == "frame"] == [FRAMES - 3, FRAMES - 2, FRAMES - 1, FRAMES]
+    assert frames_of(folder) == frames_of(undisturbed)
+    assert result_of(folder) == result_of(undisturbed)
+    with pytest.raises(keyfluid.KeyfluidError, match="--from 999"):
+        keyfluid.resume(folder, from_frame=999)
+
+
+def cut(path):
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("harm", [cut, flip])
+def test_a_damaged_frame_is_found_and_can_be_made_again(undisturbed, tmp_path, harm):
+    folder = copy_of(undisturbed, tmp_path / "run")
+    harm(folder / "frames" / "0147.npz")
+    with pytest.raises(keyfluid.KeyfluidError, match=r"0147\.npz: is damaged or cut short; resume --from 146"):
+        keyfluid.resume(folder)
+    keyfluid.resume(folder, from_frame=146, threads=1)
+    assert frames_of(folder) == frames_of(undisturbed)
+
+
+@pytest.mark.parametrize("harm", [cut, flip])
+def test_a_damaged_checkpoint_is_found_and_frames_stand_in(undisturbed, tmp_path, harm):
+    folder = copy_of(undisturbed, tmp_path / "run")
+    harm(folder / "checkpoint.npz")
+    (folder / "frames" / "0150.npz").unlink()
+    with pytest.raises(keyfluid.KeyfluidError, match=r"checkpoint\.npz: is damaged.*--from 149"):
+        keyfluid.resume(folder)
+    keyfluid.resume(folder, from_frame=149, threads=1)
+    assert frames_of(folder) == frames_of(undisturbed)
+
+
+def test_a_full_disk_keeps_what_is_done(tmp_path, monkeypatch):
+    folder = tmp_path / "run"
+    calls = []
+
+    def full(handle):
+        calls.append(handle)
+        if len(calls) > 5:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(container.os, "fsync", full)
+    with pytest.raises(keyfluid.KeyfluidError, match="No space left on device"):
+        keyfluid.run(STILL, folder)
+    monkeypatch.undo()
+    assert result_of(folder)["status"] == "stopped"
+    assert not list(folder.rglob("*.part"))
+    assert keyfluid.resume(folder).finished
+    whole = keyfluid.run(STILL, tmp_path / "whole")
+    assert frames_of(folder) == frames_of(whole.folder)
+
+
+def test_a_disk_that_is_full_from_the_start_leaves_nothing(tmp_path, monkeypatch):
+    def full(handle):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(container.os, "fsync", full)
+    with pytest.raises(keyfluid.KeyfluidError, match="No space left"):
+        keyfluid.run(STILL, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_two_processes_do_not_share_a_folder(tmp_path):
+    result = keyfluid.run(STILL, tmp_path / "run")
+    other = RunFolder.find(result.folder)
+    other.lock()
+    with pytest.raises(keyfluid.KeyfluidError, match="another keyfluid process"):
+        keyfluid.resume(result.folder)
+    other.unlock()
+    assert keyfluid.resume(result.folder).finished
+
+
+def test_overwriting_removes_only_what_a_run_wrote(tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("mine")
+    keyfluid.run(STILL, folder)
+    with pytest.raises(keyfluid.KeyfluidError, match="--overwrite"):
+        keyfluid.run(STILL, folder)
+    keyfluid.run(STILL, folder, overwrite=True)
+    assert (folder / "notes.txt").read_text() == "mine"
