@@ -168,7 +168,6 @@ class _Frame:
             raise KeyfluidError(
                 f"frame {self.index}: more than {MOST_STEPS} sub-steps; lower control.strength or the velocities"
             )
-        step.carrier.require_finite("velocity")
         self.carriers.append((step.dt, step.carrier))
         if len(self.carriers) > 2 * MOST_CARRIERS:
             self.carriers = _paired(self.carriers)

@@ -184,7 +184,7 @@ class Steps:
     ) -> dict[str, float]:
         """Replaces densities by those advected and gathered; mass moved by gathering, per field."""
         wind = u if solids is None else u.like(u.data * solids.free)
-        parts = max(1, math.ceil(dt * wind.peak() / (MOST_CELLS * self.grid.spacing)))
+        parts = max(1, math.ceil(dt * wind.require_finite("velocity") / (MOST_CELLS * self.grid.spacing)))
         gathered = {}
         for name in densities:
             for part in range(parts):
