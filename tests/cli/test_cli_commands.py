@@ -129,7 +129,7 @@ def test_wedge_makes_a_sheet(keyfluid, scene, tmp_path):
     assert (tmp_path / "w" / "wedge.png").exists()
     table = json.loads((tmp_path / "w" / "wedge.json").read_text())
     assert len(table) == 4
-    assert (tmp_path / "w" / "smoke.buoyancy=1_domain.resolution=12" / "result.json").exists()
+    assert (tmp_path / "w" / "smoke.buoyancy=1+domain.resolution=12" / "result.json").exists()
     assert str(tmp_path / "w" / "wedge.png") in out
 
 

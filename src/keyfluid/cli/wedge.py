@@ -14,6 +14,7 @@ from keyfluid.runs.pictures import Painter
 from keyfluid.runs.run import RunResult
 
 MOST_RUNS = 64
+SEPARATOR = "+"
 
 
 def variants(changes: Sequence[str]) -> dict[str, list[str]]:
@@ -28,7 +29,7 @@ def variants(changes: Sequence[str]) -> dict[str, list[str]]:
     combinations = list(itertools.product(*options))
     if len(combinations) > MOST_RUNS:
         raise KeyfluidError(f"wedge: {len(combinations)} runs asked for; at most {MOST_RUNS}")
-    return {"_".join(_plain(change) for change in sets): list(sets) for sets in combinations}
+    return {SEPARATOR.join(_plain(change) for change in sets): list(sets) for sets in combinations}
 
 
 def contact_sheet(path: Path, results: Mapping[str, RunResult]) -> None:
@@ -37,7 +38,8 @@ def contact_sheet(path: Path, results: Mapping[str, RunResult]) -> None:
     for result in results.values():
         last = result.frames[-1]
         pictures.append(Painter(result.problem, 384).picture(last.densities, last.index))
-    save_png(path, filmstrip(pictures, list(results), columns=min(6, len(pictures)), tile=320))
+    labels = [_short(label) for label in results]
+    save_png(path, filmstrip(pictures, labels, columns=min(6, len(pictures)), tile=320))
 
 
 def write_table(path: Path, results: Mapping[str, RunResult]) -> None:
@@ -60,6 +62,12 @@ def _split(values: str) -> list[str]:
         else:
             parts[-1] += letter
     return [part.strip() for part in parts]
+
+
+def _short(label: str) -> str:
+    """Keys without their tables: there is little room under a picture."""
+    pairs = [change.partition("=") for change in label.split(SEPARATOR)]
+    return " ".join(f"{key.rpartition('.')[2]}={value}" for key, _, value in pairs)
 
 
 def _plain(change: str) -> str:

@@ -100,7 +100,7 @@ def resume(
 ) -> RunResult:
     """Go on with a run that was stopped or killed; it ends in the same bits as an undisturbed one.
 
-    from_frame: make the frames after this one again.
+    from_frame: make the frames after this one again. Without it, a finished run is only checked.
     """
     place = RunFolder.find(folder)
     problem = build(place.scene())
@@ -110,6 +110,9 @@ def resume(
     try:
         session = Session(problem, method, place, progress, should_stop)
         session.restore(from_frame)
+        before = place.result()
+        if from_frame is None and before is not None and before.get("status") == "finished":
+            return RunResult(before, session.frames, problem, place.path)
         return _go(session, problem, controller_for(method).run, progress)
     finally:
         place.unlock()
