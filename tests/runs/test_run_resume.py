@@ -15,6 +15,7 @@ import pytest
 from run_scenes import STILL, busy, write_scene
 
 import keyfluid
+from keyfluid.controllers.smoke_steps import SmokeSteps
 from keyfluid.runs import container
 from keyfluid.runs.folder import RunFolder
 
@@ -147,7 +148,7 @@ def test_a_full_disk_keeps_what_is_done(tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(container.os, "fsync", full)
-    with pytest.raises(keyfluid.KeyfluidError, match="No space left on device"):
+    with pytest.raises(keyfluid.KeyfluidError, match=r"No space left on device.*then: keyfluid resume .*run$"):
         keyfluid.run(STILL, folder)
     monkeypatch.undo()
     assert result_of(folder)["status"] == "stopped"
@@ -165,6 +166,17 @@ def test_a_disk_that_is_full_from_the_start_leaves_nothing(tmp_path, monkeypatch
     with pytest.raises(keyfluid.KeyfluidError, match="No space left"):
         keyfluid.run(STILL, tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_kernel_that_can_not_be_cached_is_no_traceback(tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "kernels.nbc")
+
+    monkeypatch.setattr(SmokeSteps, "advance", fail)
+    with pytest.raises(keyfluid.KeyfluidError, match=r"kernels\.nbc: No space left on device"):
+        keyfluid.run(STILL, tmp_path / "run")
+    monkeypatch.undo()
+    assert keyfluid.resume(tmp_path / "run").finished
 
 
 def test_two_processes_do_not_share_a_folder(tmp_path):

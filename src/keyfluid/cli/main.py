@@ -53,14 +53,17 @@ def main() -> None:
         for line in str(error).splitlines():
             print(f"keyfluid: {line}", file=sys.stderr)
         sys.exit(2)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            sys.stderr.close()
+            sys.exit(0)
+        print(f"keyfluid: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
+        sys.exit(2)
     except MemoryError:
         print("keyfluid: out of memory; lower domain.resolution or try --preview", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
 
 
 def with_preview_value(arguments: list[str]) -> list[str]:

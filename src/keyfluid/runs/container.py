@@ -22,6 +22,10 @@ from keyfluid.errors import KeyfluidError
 PART = ".part"
 
 
+class DiskError(KeyfluidError):
+    """A file can't be written; what was written before is whole, so a run can go on once there is room."""
+
+
 def save_arrays(path: Path, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
     """Write the file, whole or not at all."""
     written = np.frombuffer(json.dumps(meta).encode(), np.uint8)
@@ -83,7 +87,7 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object], sync: bool = T
             raise
     except OSError as error:
         reason = error.strerror or str(error)
-        raise KeyfluidError(f"{path}: can't be written: {reason}; free some space or check rights") from None
+        raise DiskError(f"{path}: can't be written: {reason}; free some space or check rights") from None
 
 
 def _decoded(meta: np.ndarray) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 from keyfluid.controllers import controller_for
 from keyfluid.controllers.interface import Stopped
 from keyfluid.errors import KeyfluidError
+from keyfluid.runs.container import DiskError
 from keyfluid.runs.folder import RunFolder
 from keyfluid.runs.frames import Frames
 from keyfluid.runs.outputs import Outputs
@@ -149,11 +150,22 @@ def _go(
         status = "finished"
     except Stopped:
         status = "stopped"
-    except KeyfluidError:
+    except OSError as error:
+        # Not one of our files: a compiled kernel in Numba's cache, a mesh on a share that went away.
         _leave_word(session)
-        raise
+        raise _to_resume(DiskError(f"{error.filename or 'the disk'}: {error.strerror or error}"), session) from None
+    except KeyfluidError as error:
+        _leave_word(session)
+        raise _to_resume(error, session) from None
     session.write_result(status)
     return RunResult(session.result(status), session.frames, problem, folder)
+
+
+def _to_resume(error: KeyfluidError, session: Session) -> KeyfluidError:
+    """The same error, with the line to go on where there is something to go on from."""
+    if not isinstance(error, DiskError) or session.folder is None or not session.metas:
+        return error
+    return DiskError(f"{error}, then: keyfluid resume {session.folder.path}")
 
 
 def _leave_word(session: Session) -> None:
