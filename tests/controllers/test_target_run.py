@@ -22,8 +22,9 @@ def steps_of(made, **changes):
 def advance(steps, state, pulls, count, dt=1 / 24):
     """`count` sub-steps; the state, the largest speed, and the least density on the way."""
     fastest, least, time = 0.0, np.inf, 0.0
+    impulse = state["velocity"].zeros_like()
     for index in range(count):
-        done = steps.take(state, pulls, time, dt, index)
+        done = steps.take(state, pulls, time, dt, index, impulse)
         state, time = done.state, time + done.dt
         fastest = max(fastest, done.carrier.peak())
         least = min(least, state["density"].data.min())

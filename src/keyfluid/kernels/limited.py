@@ -1,4 +1,4 @@
-"""One-dimensional sweeps of flux-limited conservative advection, and sums over the two cells beside a face.
+"""One-dimensional sweeps of flux-limited conservative advection, sums over the two cells beside a face, and kicks.
 
     q1[i] = q[i] - (H[i+1/2] - H[i-1/2]),    c = dt / dx times the speed on the interface
     H = max(c, 0) q[i] + min(c, 0) q[i+1] + |c| (1 - |c|) / 2 mml(q)  [Fattal & Lischinski 2004, appendix A]
@@ -209,6 +209,17 @@ def beside_faces(x, weight, low, high, keep, cells, kinds, axes, out):
                 if kinds[2] != 1:
                     end = at(line + n2)
                     out[end] = keep * out[end] + weight[end] * low * x[at(o + n2 - 1)]
+
+
+@parallel_kernel
+def kick(v, force, dt, keep, impulse, out):
+    """out = keep (v + dt force), and impulse += out - v."""
+    length = 8192
+    for slab in prange((v.size + length - 1) // length):
+        for k in range(slab * length, min((slab + 1) * length, v.size)):
+            pushed = keep * (v[at(k)] + dt * force[at(k)])
+            impulse[at(k)] += pushed - v[at(k)]
+            out[at(k)] = pushed
 
 
 @row_function

@@ -58,21 +58,20 @@ class Target:
         frame, taken, gathered, state = _begin(problem, shell, steps)
         while frame < problem.frames:
             frame += 1
-            collected = _Frame(problem, frame, state, taken, gathered)
+            pulls = plan.pulls(frame)
+            rates = steps.gathered(state, pulls, (frame - 1) / problem.fps)
+            gathered = {name: gathered.get(name, 0.0) + rate / problem.fps for name, rate in rates.items()} | {
+                name: mass for name, mass in gathered.items() if name not in rates
+            }
+            collected = _Frame(problem, frame, state, taken)
             while not collected.done:
                 if shell.stop_requested:
                     raise Stopped
-                collected.add(
-                    steps.take(
-                        collected.state,
-                        plan.pulls(frame),
-                        collected.time,
-                        collected.left,
-                        taken + collected.count,
-                    )
-                )
-            record = collected.record()
-            state, taken, gathered = collected.state, record.memory["steps"], record.memory["gathered"]
+                parity = taken + collected.count
+                now = (collected.state, pulls, collected.time, collected.left, parity, collected.impulse)
+                collected.add(steps.take(*now))
+            record = collected.record(bool(pulls), gathered)
+            state, taken = collected.state, record.memory["steps"]
             shell.frame(record)
             shell.checkpoint(_arrays(state), {"frame": frame, **record.memory})
             if any(key.frame == frame for key in problem.keyframes) or frame == problem.frames:
@@ -135,16 +134,13 @@ class Plan:
 class _Frame:
     """Collects the sub-steps of one frame."""
 
-    def __init__(
-        self, problem: Problem, index: int, state: State, taken: int, gathered: dict[str, float]
-    ) -> None:
+    def __init__(self, problem: Problem, index: int, state: State, taken: int) -> None:
         self.problem, self.index, self.taken = problem, index, taken
         self.state = state
-        self.gathered = dict(gathered)
         self.length = 1.0 / problem.fps
         self.passed = 0.0
         self.count = 0
-        self.force: Field | None = None
+        self.impulse = Field.zeros(problem.grid, Kind.FACES, problem.dtype)
         self.carriers: list[tuple[float, Field]] = []
         self.emitted: dict[str, float] = {}
 
@@ -171,16 +167,13 @@ class _Frame:
         self.carriers.append((step.dt, step.carrier))
         if len(self.carriers) > 2 * MOST_CARRIERS:
             self.carriers = _paired(self.carriers)
-        for total, part in ((self.emitted, step.emitted), (self.gathered, step.gathered)):
-            for name, mass in part.items():
-                total[name] = total.get(name, 0.0) + mass
-        if step.force is not None:
-            share = step.dt / self.length
-            self.force = share * step.force if self.force is None else self.force.add_scaled(share, step.force)
+        for name, mass in step.emitted.items():
+            self.emitted[name] = self.emitted.get(name, 0.0) + mass
 
-    def record(self) -> FrameRecord:
-        memory = {"steps": self.taken + self.count, "gathered": self.gathered}
-        return FrameRecord(self.index, self.state, self.force, self.carriers, self.emitted, memory)
+    def record(self, steered: bool, gathered: dict[str, float]) -> FrameRecord:
+        memory = {"steps": self.taken + self.count, "gathered": gathered}
+        force = self.impulse * (1.0 / self.length) if steered else None
+        return FrameRecord(self.index, self.state, force, self.carriers, self.emitted, memory)
 
 
 def _paired(carriers: list[tuple[float, Field]]) -> list[tuple[float, Field]]:

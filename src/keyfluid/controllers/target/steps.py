@@ -6,19 +6,18 @@
                                                                   one, whose divergence is not 0, smoke at its
                                                                   target would never come to rest
     4  project                 u without divergence
-    5  advect smoke            rho_t = -u . grad rho
-    6  gather smoke            rho_t = v_g G(rho, rho*)
+    5  advect smoke            rho_t = -u . grad rho              both in one sweep: both are conservation laws,
+    6  gather smoke            rho_t = v_g G(rho, rho*)           and the speeds of their fluxes add
 
 A sub-step is as long as these allow: 0.4 cells at the velocity after the force; sigma / (2 sqrt(v_f rho0)), the
-time the force needs to carry smoke across the blur; 1 / v_d. Smoke advection and gathering take sub-cycles of
-their own.
+time the force needs to carry smoke across the blur; 1 / v_d. Steps 5 and 6 take sub-cycles of their own.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -30,20 +29,19 @@ from keyfluid.controllers.target.settings import Coefficients, Settings
 from keyfluid.controllers.target.turbulence import Turbulence
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
+from keyfluid.kernels import limited
 from keyfluid.models.stage import State
 from keyfluid.operators.advect_limited import AdvectLimited
 from keyfluid.operators.blur import gaussian_blur
 from keyfluid.operators.confine_vorticity import ConfineVorticity
 from keyfluid.operators.diffuse import Diffuse
 from keyfluid.operators.drive import Drive
-from keyfluid.operators.gather import Gather
+from keyfluid.operators.gather import SAFE_CELLS, Gather, cells_per_step
 from keyfluid.operators.heat import Heat
 from keyfluid.operators.project import Project
 from keyfluid.solids import Solids
 
 CELLS_PER_STEP = 0.4
-MOST_CELLS = 0.5
-"""Beyond this many cells in a sub-step smoke is advected in parts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +54,12 @@ class Pull:
 
 @dataclass(frozen=True, eq=False)
 class SubStep:
-    """What a sub-step did. `force`: driving force and attenuation, m/s^2; `gathered`: mass moved, per field."""
+    """What a sub-step did. `carrier`: the velocity that moved the smoke; `emitted`: mass given, per field."""
 
     state: dict[str, Field]
     dt: float
     carrier: Field
-    force: Field | None
     emitted: dict[str, float] = field(default_factory=dict)
-    gathered: dict[str, float] = field(default_factory=dict)
 
 
 class Steps:
@@ -92,23 +88,27 @@ class Steps:
             self._project = (solids, Project(self.grid, solids, self.dtype))
         return self._project[1]
 
-    def take(self, state: State, pulls: Mapping[str, Pull], time: float, longest: float, parity: int) -> SubStep:
-        """One sub-step of at most `longest` seconds from `time`; parity: 0 or 1 in turn."""
+    def take(
+        self, state: State, pulls: Mapping[str, Pull], time: float, longest: float, parity: int, impulse: Field
+    ) -> SubStep:
+        """One sub-step of at most `longest` seconds from `time`; parity: 0 or 1 in turn.
+
+        What control does to the velocity (driving force and attenuation, m/s) is added to `impulse`.
+        """
         reverse = bool(parity % 2)
         frame = time * self.problem.fps
         densities = {name: state[name] for name in self.problem.densities}
         last = state["velocity"]
-        start = self.inflow.blow(last, frame)
+        u = self.inflow.blow(last, frame)
         blurred = {name: self.blur.forward(densities[name])[0] for name in pulls}
         force = self.driving_force(pulls, blurred, time)
         damping = max((pull.coefficients.damping for pull in pulls.values()), default=0.0)
-        dt = self.length(start, densities, force, pulls, damping, longest)
+        dt = self.length(u, densities, force, pulls, damping, longest)
         emitted = self.inflow.emit(densities, frame, dt)
 
         # 1, 2: apply driving forces, attenuate momentum
-        u = start if force is None else start.add_scaled(dt, force)
-        u = u * math.exp(-damping * dt) if damping > 0 else u
-        control = None if force is None else (u - start) * (1.0 / dt)
+        if force is not None:
+            u = kicked(u, force, dt, math.exp(-damping * dt), impulse)
         u = self.other_forces(u, densities, dt, self.problem.solids(time + dt))
         # 3: advect momentum
         (u,) = AdvectLimited(self.grid, dt, reverse, self.correction).forward(u, last)
@@ -116,9 +116,10 @@ class Steps:
         projection = self.projection(time + dt)
         (u,) = projection.forward(u)
         # 5, 6: advect smoke, gather smoke
-        gathered = self.move_smoke(densities, u, pulls, dt, reverse, projection.solids)
+        for name in densities:
+            densities[name] = self.move_smoke(densities[name], u, pulls.get(name), dt, reverse, projection.solids)
         self.equalise(densities, pulls, dt)
-        return SubStep({**densities, "velocity": u}, dt, u, control, emitted, gathered)
+        return SubStep({**densities, "velocity": u}, dt, u, emitted)
 
     def driving_force(self, pulls: Mapping[str, Pull], blurred: Mapping[str, Field], time: float) -> Field | None:
         """v_f F summed over fields, with the eddies of turbulence [equation 7, section 3.3]."""
@@ -174,39 +175,43 @@ class Steps:
         return u
 
     def move_smoke(
-        self,
-        densities: dict[str, Field],
-        u: Field,
-        pulls: Mapping[str, Pull],
-        dt: float,
-        reverse: bool,
-        solids: Solids | None,
-    ) -> dict[str, float]:
-        """Replaces densities by those advected and gathered; mass moved by gathering, per field."""
+        self, rho: Field, u: Field, pull: Pull | None, dt: float, reverse: bool, solids: Solids | None
+    ) -> Field:
+        """Smoke carried by the air, and gathered if there is a pull."""
         wind = u if solids is None else u.like(u.data * solids.free)
-        parts = max(1, math.ceil(dt * wind.require_finite("velocity") / (MOST_CELLS * self.grid.spacing)))
-        gathered = {}
-        for name in densities:
-            for part in range(parts):
-                advect = AdvectLimited(self.grid, dt / parts, reverse ^ bool(part % 2), self.correction)
-                (densities[name],) = advect.forward(densities[name], wind)
-            if solids is not None:
-                densities[name] = densities[name].like(densities[name].data * ~solids.solid.ravel())
-            if name in pulls and pulls[name].coefficients.gathering > 0:
-                densities[name], gathered[name] = self.gather(densities[name], pulls[name], dt, reverse, solids)
-        return gathered
+        gather = self.gathering(pull, dt, solids)
+        longest = min(cells_per_step(wind), math.inf if gather is None else gather.longest(rho))
+        parts = max(1, math.ceil(dt / longest))
+        for part in range(parts):
+            speeds = wind
+            if gather is not None:
+                speeds = gather.speeds(rho, wind)
+                # Where air and gathering together would be too fast, gathering waits.
+                limit = rho.dtype.type(SAFE_CELLS * self.grid.spacing * parts / dt)
+                np.clip(speeds.data, -limit, limit, out=speeds.data)
+            advect = AdvectLimited(self.grid, dt / parts, reverse ^ bool(part % 2), self.correction)
+            (rho,) = advect.forward(rho, speeds)
+        return rho if solids is None else rho.like(rho.data * ~solids.solid.ravel())
 
-    def gather(
-        self, rho: Field, pull: Pull, dt: float, reverse: bool, solids: Solids | None
-    ) -> tuple[Field, float]:
-        """Equation 10, and half the sum of changes: the mass that changed its place."""
+    def gathering(self, pull: Pull | None, dt: float, solids: Solids | None) -> Gather | None:
+        """Equation 10 for one goal, around bodies."""
+        if pull is None or pull.coefficients.gathering == 0:
+            return None
         goal = pull.goal
         weight = goal.weight if solids is None else goal.weight.like(goal.weight.data * solids.free)
-        rate = pull.coefficients.gathering
-        gather = Gather(self.grid, goal.target, weight, rate, dt, reverse, self.correction)
-        (after,) = gather.forward(rho)
-        moved = 0.5 * float(np.sum(np.abs(after.data - rho.data), dtype=np.float64))
-        return after, moved * self.grid.cell_volume
+        return Gather(self.grid, goal.target, weight, pull.coefficients.gathering, dt, False, self.correction)
+
+    def gathered(self, state: State, pulls: Mapping[str, Pull], time: float) -> dict[str, float]:
+        """Mass that gathering moves per second, per field: half the sum of its changes."""
+        rates = {}
+        for name, pull in pulls.items():
+            gather = self.gathering(pull, 0.0, self.problem.solids(time))
+            if gather is not None:
+                dt = min(0.5 * gather.longest(state[name]), 1.0)
+                (after,) = replace(gather, dt=dt).forward(state[name])
+                moved = float(np.sum(np.abs(after.data - state[name].data), dtype=np.float64))
+                rates[name] = 0.5 * moved * self.grid.cell_volume / dt
+        return rates
 
     def equalise(self, densities: dict[str, Field], pulls: Mapping[str, Pull], dt: float) -> None:
         """Scales smoke towards the mass of its target at the rate asked for."""
@@ -217,6 +222,14 @@ class Steps:
             if mass > 0:
                 share = 1 - math.exp(-self.settings.equalise * dt)
                 densities[name] = densities[name] * (1 + share * (pull.goal.mass / mass - 1))
+
+
+def kicked(u: Field, force: Field, dt: float, keep: float, impulse: Field) -> Field:
+    """keep (u + dt force); the change is added to `impulse`."""
+    real = u.dtype.type
+    out = np.empty_like(u.data)
+    limited.kick(u.data, force.data, real(dt), real(keep), impulse.data, out)
+    return u.like(out)
 
 
 def _peak(values: np.ndarray) -> float:
