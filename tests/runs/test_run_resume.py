@@ -179,6 +179,17 @@ def test_a_kernel_that_can_not_be_cached_is_no_traceback(tmp_path, monkeypatch):
     assert keyfluid.resume(tmp_path / "run").finished
 
 
+def test_leftovers_of_a_killed_process_are_swept(tmp_path):
+    folder = keyfluid.run(STILL, tmp_path / "run").folder
+    left = [folder / ".video.x1.webp", folder / "frames" / ".0003.npz.part", folder / ".checkpoint.npz.part"]
+    for path in left:
+        path.write_text("half")
+    keyfluid.resume(folder, from_frame=2)
+    assert not any(path.exists() for path in left)
+    (tmp_path / "bare" / "frames").mkdir(parents=True)
+    assert keyfluid.run(STILL, tmp_path / "bare").finished
+
+
 def test_two_processes_do_not_share_a_folder(tmp_path):
     result = keyfluid.run(STILL, tmp_path / "run")
     other = RunFolder.find(result.folder)

@@ -27,7 +27,9 @@ FILES = (
 FOLDERS = {"frames": "*.npz", "vdb": "*.vdb", "png": "*.png"}
 """Folders that belong to a run, and which of their files do."""
 
-_HOLDS_A_RUN = ("scene.toml", "result.json", "checkpoint.npz", "frames")
+_HOLDS_A_RUN = ("scene.toml", "result.json", "checkpoint.npz", "frames/0000.npz")
+_UNFINISHED = (f".*{PART}", ".video.*", ".strip.*", ".report.*", ".*.png")
+"""What a process was writing when it was killed; its names begin with a dot."""
 
 
 class RunFolder:
@@ -54,7 +56,7 @@ class RunFolder:
             folder.path.mkdir(parents=True, exist_ok=True)
             folder.lock()
             folder.clear()
-            (folder.path / "frames").mkdir()
+            (folder.path / "frames").mkdir(exist_ok=True)
         except OSError as error:
             raise KeyfluidError(
                 f"{folder.path}: can't be written: {error.strerror or error}; choose another folder with -o"
@@ -102,15 +104,17 @@ class RunFolder:
         for name, pattern in FOLDERS.items():
             for path in (self.path / name).glob(pattern):
                 path.unlink(missing_ok=True)
-            self.sweep(name)
+        self.sweep()
+        for name in FOLDERS:
             if (self.path / name).is_dir() and not any((self.path / name).iterdir()):
                 (self.path / name).rmdir()
-        self.sweep()
 
-    def sweep(self, name: str = "") -> None:
+    def sweep(self) -> None:
         """Remove what a killed process was writing."""
-        for path in (self.path / name).glob(f".*{PART}"):
-            path.unlink(missing_ok=True)
+        for name in ("", *FOLDERS):
+            for pattern in _UNFINISHED:
+                for path in (self.path / name).glob(pattern):
+                    path.unlink(missing_ok=True)
 
     def abandon(self) -> None:
         """A run that never got a frame leaves nothing behind."""

@@ -137,7 +137,6 @@ class Session:
         assert self.folder is not None
         folder = self.folder
         folder.sweep()
-        folder.sweep("frames")
         if from_frame is None:
             found = folder.load_checkpoint()
             if found is None:
