@@ -120,12 +120,12 @@ def wedge(
 def demo(
     output: Annotated[Path, typer.Option("-o", "--output", help="Where the pictures go.")] = Path("out/demo"),
 ) -> None:
-    """Two small films, in 2D and 3D: the quickest way to see that all works."""
+    """Two small films: smoke that becomes a word, and a plume past an obstacle. The quickest way to see that all works."""
     from keyfluid.scenes import load_scene
 
     small = {
-        "plume_obstacle_2d": ["domain.resolution=144", "time.frames=96", "output.vdb=false"],
-        "plume_mesh_3d": ["domain.resolution=40", "time.frames=30", "output.size=320"],
+        "target_word": [],
+        "plume_obstacle_2d": ["domain.resolution=144", "time.frames=72", "output.vdb=false"],
     }
     for name, overrides in small.items():
         loaded = load_scene(_bundled_scene(name), overrides)
