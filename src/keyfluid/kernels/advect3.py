@@ -15,7 +15,7 @@ Each slab has a stretch of the work arrays (`work_arrays` makes them; as argumen
     slope, part, place     per stage and component: gradient, fractions, neighbours (rows3.slope_row); then
             the same of the carried quantity
 
-Adjoint kernels add into their targets and work on slabs of one `colour` (even or odd): slabs are at least as
+Adjoint kernels add into their targets, first from the even slabs, then from the odd ones: slabs are at least as
 thick as twice the reach of a scatter, so slabs of one colour never write to the same place, and the result
 has the same bits for any number of threads.
 """
@@ -162,26 +162,27 @@ def trace_tangent(tableau, scale, lattices, bases, points, velocity, d_velocity,
 
 
 @parallel_kernel
-def trace_adjoint(tableau, scale, lattices, bases, points, velocity, feet_bar, velocity_bar, slabs, colour, way,
+def trace_adjoint(tableau, scale, lattices, bases, points, velocity, feet_bar, velocity_bar, slabs, way,
                   rate, slope, part, place):  # fmt: skip
-    """Add (d feet / d velocity)^T feet_bar to velocity_bar, for the slabs of one colour."""
+    """Add (d feet / d velocity)^T feet_bar to velocity_bar, even slabs first, then odd ones."""
     m0, m1, m = points[0], points[1], points[2]
     size = m0 * m1 * m
-    for pair in prange((slabs + 1 - colour) // 2):
-        slab = 2 * pair + colour
-        w = slab * 9 * m
-        f = slab * (slope.size // slabs)
-        p = slab * (place.size // slabs)
-        for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
-            for j in range(m1):
-                trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w, slope, part,
-                                 f, place, p)  # fmt: skip
-                o = (i * m1 + j) * m
-                for c in range(bases.shape[1]):
-                    for n in range(m):
-                        rate[at(w + (6 + c) * m + n)] = feet_bar[at(c * size + o + n)]
-                trace_adjoint_row(tableau, scale, lattices, bases, i, j, m, rate, w, slope, part, f, place, p,
-                                  velocity_bar)  # fmt: skip
+    for colour in range(2):
+        for pair in prange((slabs + 1 - colour) // 2):
+            slab = 2 * pair + colour
+            w = slab * 9 * m
+            f = slab * (slope.size // slabs)
+            p = slab * (place.size // slabs)
+            for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
+                for j in range(m1):
+                    trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w, slope, part,
+                                     f, place, p)  # fmt: skip
+                    o = (i * m1 + j) * m
+                    for c in range(bases.shape[1]):
+                        for n in range(m):
+                            rate[at(w + (6 + c) * m + n)] = feet_bar[at(c * size + o + n)]
+                    trace_adjoint_row(tableau, scale, lattices, bases, i, j, m, rate, w, slope, part, f, place, p,
+                                      velocity_bar)  # fmt: skip
 
 
 @parallel_kernel
@@ -234,33 +235,34 @@ def advect_tangent(tableau, scale, lattices, bases, points, carried, velocity, f
 
 @parallel_kernel
 def advect_adjoint(tableau, scale, lattices, bases, points, carried, velocity, feet, out_bar, carried_bar,
-                   velocity_bar, feet_bar, slabs, colour, way, rate, slope, part, place):  # fmt: skip
-    """Add the transpose of `advect_tangent` applied to out_bar, for the slabs of one colour."""
+                   velocity_bar, feet_bar, slabs, way, rate, slope, part, place):  # fmt: skip
+    """Add the transpose of `advect_tangent` applied to out_bar, even slabs first, then odd ones."""
     m0, m1, m = points[0], points[1], points[2]
-    for pair in prange((slabs + 1 - colour) // 2):
-        slab = 2 * pair + colour
-        w = slab * 9 * m
-        f = slab * (slope.size // slabs)
-        p = slab * (place.size // slabs)
-        here = f + slope.size // slabs - 3 * m
-        near = p + place.size // slabs - 4 * m
-        for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
-            for j in range(m1):
-                if tableau.shape[0] > 0:
-                    trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w, slope,
-                                     part, f, place, p)  # fmt: skip
-                else:
+    for colour in range(2):
+        for pair in prange((slabs + 1 - colour) // 2):
+            slab = 2 * pair + colour
+            w = slab * 9 * m
+            f = slab * (slope.size // slabs)
+            p = slab * (place.size // slabs)
+            here = f + slope.size // slabs - 3 * m
+            near = p + place.size // slabs - 4 * m
+            for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
+                for j in range(m1):
+                    if tableau.shape[0] > 0:
+                        trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w, slope,
+                                         part, f, place, p)  # fmt: skip
+                    else:
+                        for c in range(bases.shape[1]):
+                            average_row(feet, lattices, bases, 4 + c, i, j, m, way, w + c * m)
+                    o = (i * m1 + j) * m
+                    slope_row(carried, lattices, bases, 3, i, j, way, w, m, rate, w, slope, part, here, place, near)
+                    scatter_row(carried_bar, place, near, part, here, m, out_bar, o)
                     for c in range(bases.shape[1]):
-                        average_row(feet, lattices, bases, 4 + c, i, j, m, way, w + c * m)
-                o = (i * m1 + j) * m
-                slope_row(carried, lattices, bases, 3, i, j, way, w, m, rate, w, slope, part, here, place, near)
-                scatter_row(carried_bar, place, near, part, here, m, out_bar, o)
-                for c in range(bases.shape[1]):
-                    for n in range(m):
-                        rate[at(w + (6 + c) * m + n)] = slope[at(here + c * m + n)] * out_bar[at(o + n)]
-                if tableau.shape[0] > 0:
-                    trace_adjoint_row(tableau, scale, lattices, bases, i, j, m, rate, w, slope, part, f, place, p,
-                                      velocity_bar)  # fmt: skip
-                else:
-                    for c in range(bases.shape[1]):
-                        spread_row(feet_bar, lattices, bases, 4 + c, i, j, m, rate, w + (6 + c) * m)
+                        for n in range(m):
+                            rate[at(w + (6 + c) * m + n)] = slope[at(here + c * m + n)] * out_bar[at(o + n)]
+                    if tableau.shape[0] > 0:
+                        trace_adjoint_row(tableau, scale, lattices, bases, i, j, m, rate, w, slope, part, f, place, p,
+                                          velocity_bar)  # fmt: skip
+                    else:
+                        for c in range(bases.shape[1]):
+                            spread_row(feet_bar, lattices, bases, 4 + c, i, j, m, rate, w + (6 + c) * m)

@@ -155,12 +155,11 @@ class Advect(Operator):
                 values_bar = field_bar[part] if values.size == field_bar[part].size else np.zeros_like(values)
                 slabs = adjoint_slabs(table, reach)
                 work = self._work(table, slabs, field.dtype)
-                for colour in range(2):
-                    self._kernels.advect_adjoint(
-                        self._tableau(field.dtype), self._scale(field.dtype), table.lattices, table.bases,
-                        table.points, values, velocity.data, feet, out_bar.data[part], values_bar,
-                        velocity_bar, feet_bar, slabs, colour, *work,
-                    )  # fmt: skip
+                self._kernels.advect_adjoint(
+                    self._tableau(field.dtype), self._scale(field.dtype), table.lattices, table.bases,
+                    table.points, values, velocity.data, feet, out_bar.data[part], values_bar,
+                    velocity_bar, feet_bar, slabs, *work,
+                )  # fmt: skip
                 if values_bar.size != field_bar[part].size:
                     self._crop(values_bar, field_bar[part])
             inputs_bar.append(field.like(field_bar))
@@ -206,11 +205,10 @@ class Advect(Operator):
         table = tables(self.grid, place, False, velocity.dtype)
         slabs = adjoint_slabs(table, reach)
         work = self._work(table, slabs, velocity.dtype)
-        for colour in range(2):
-            self._kernels.trace_adjoint(
-                self._rule(velocity.dtype), self._scale(velocity.dtype), table.lattices, table.bases,
-                table.points, velocity.data, feet_bar, velocity_bar, slabs, colour, *work,
-            )  # fmt: skip
+        self._kernels.trace_adjoint(
+            self._rule(velocity.dtype), self._scale(velocity.dtype), table.lattices, table.bases, table.points,
+            velocity.data, feet_bar, velocity_bar, slabs, *work,
+        )  # fmt: skip
 
     @property
     def _cubic(self):  # type: ignore[no-untyped-def]
@@ -226,10 +224,10 @@ class Advect(Operator):
         return self._kernels.work_arrays(int(table.points[-1]), self.order, slabs, dtype)
 
     def _rule(self, dtype: np.dtype) -> np.ndarray:
-        return np.array(TABLEAUS[self.order], dtype)
+        return _rule(self.order, dtype)
 
     def _tableau(self, dtype: np.dtype) -> np.ndarray:
-        return self._rule(dtype) if self.feet == "own" else np.empty((0, 2), dtype)
+        return _rule(self.order if self.feet == "own" else 0, dtype)
 
     def _scale(self, dtype: np.dtype) -> np.floating:
         return dtype.type(self.dt / self.grid.spacing)
@@ -269,6 +267,12 @@ class Advect(Operator):
         velocity.require(self.grid, Kind.FACES, "advect: velocity")
         fastest = velocity.require_finite("advect: velocity")
         return int(min(np.ceil(fastest * self.dt / self.grid.spacing), max(self.grid.cells)))
+
+
+@lru_cache(maxsize=8)
+def _rule(order: int, dtype: np.dtype) -> np.ndarray:
+    """The tableau of an order; order 0 has no stages."""
+    return np.array(TABLEAUS.get(order, []), dtype).reshape(-1, 2)
 
 
 def forward_slabs(table: Tables) -> int:

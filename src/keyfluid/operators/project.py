@@ -119,7 +119,7 @@ class Project(SymmetricOperator):
         before = np.inf
         for _ in range(MOST_REFINEMENTS):
             outflow = self._outflow(v)
-            left = float(np.max(np.abs(outflow)))
+            left = float(max(outflow.max(), -outflow.min()))
             allowed = self.limit * v.peak()
             if not (self.report.converged and allowed < left < 0.5 * before):
                 break
