@@ -120,7 +120,7 @@ def wedge(
 def demo(
     output: Annotated[Path, typer.Option("-o", "--output", help="Where the pictures go.")] = Path("out/demo"),
 ) -> None:
-    """Two small films: smoke that becomes a word, and a plume past an obstacle. The quickest way to see that all works."""
+    """Two small films: smoke that becomes a word, and a plume past an obstacle; a quick look at all that works."""
     from keyfluid.scenes import load_scene
 
     small = {
