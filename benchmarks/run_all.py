@@ -96,6 +96,8 @@ def compare() -> list[dict[str, object]]:
         task = "128^3, RK3 advection of one scalar"
         rows.append(against(peer, task, peer["forward_seconds"], forward, how))
         rows.append(against(peer, f"{task}: adjoint", peer["adjoint_seconds"], adjoint, how))
+        both = peer["forward_seconds"] + peer["adjoint_seconds"]
+        rows.append(against(peer, f"{task}: both", both, forward + adjoint, how))
     return rows
 
 
