@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types bench clean
+.PHONY: demo test lint bench clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
