@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench results clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -23,6 +23,9 @@ lint: $(READY)       ## style and types
 
 bench: $(READY)      ## our kernels, whole gradients, and peers in environments of their own
 	$(BIN)/python benchmarks/run_all.py
+
+results: $(READY)    ## the papers' examples at their own size (docs/results.md)
+	$(BIN)/python benchmarks/results/run_all.py
 
 clean:
 	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache
