@@ -4,7 +4,7 @@
     runs
     scenes  io  render  shapes  gallery
     controllers
-    objectives  controls
+    objectives  controls  optimise
     verify                        imports rollouts and all below; controllers and the command line may use it
     rollout
     models
@@ -34,7 +34,7 @@ LAYERS = [
     ["models"],
     ["rollout"],
     ["verify"],
-    ["objectives", "controls"],
+    ["objectives", "controls", "optimise"],
     ["controllers"],
     ["scenes", "io", "render", "shapes", "gallery"],
     ["runs"],
