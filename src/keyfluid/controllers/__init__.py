@@ -9,6 +9,7 @@ from keyfluid.errors import KeyfluidError
 
 METHODS = {
     "none": "keyfluid.controllers.free:Free",
+    "particles": "keyfluid.controllers.particles.controller:Particles",
     "target": "keyfluid.controllers.target.controller:Target",
 }
 """`control.method` -> "module:class", imported when it is used."""

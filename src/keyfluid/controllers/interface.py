@@ -43,6 +43,19 @@ class Emission(Protocol):
     @property
     def stop(self) -> int: ...
     def wind(self, grid: Grid) -> tuple[Field, Field]: ...
+    def emitted(self, frame: int, fps: float, spacing: float) -> float: ...
+
+
+class Body(Protocol):
+    """What a keyframe is made of, for methods that need its shape and motion (scenes/sources.py)."""
+
+    def signed_distance(self, cells: tuple[int, ...], spacing: float, time: float) -> np.ndarray:
+        """Metres, negative inside, at the centres of cells that fill the domain."""
+        ...
+
+    def surface(self, grid: Grid, time: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Vertices (n, 3) in metres and faces of an animated mesh at a time; None for what does not move."""
+        ...
 
 
 class Keyframe(Protocol):
@@ -62,6 +75,10 @@ class Keyframe(Protocol):
     def hold(self) -> int: ...
     @property
     def bound(self) -> float | None: ...
+    @property
+    def body(self) -> Body: ...
+    @property
+    def path(self) -> str: ...
 
 
 class Bodies(Protocol):
@@ -132,6 +149,7 @@ class FrameRecord:
                shell measures divergence on them, and carries the start through them (transported_iou)
     emitted    mass that sources gave since the frame before, per field
     memory     numbers that `resume --from` needs to go on from this frame, beside the state
+    particles  arrays of a method that lives on particles; stored with the frame, and given back by `resume --from`
     """
 
     index: int
@@ -140,6 +158,7 @@ class FrameRecord:
     carriers: Sequence[tuple[float, Field]] = ()
     emitted: Mapping[str, float] = field(default_factory=dict)
     memory: Mapping[str, Any] = field(default_factory=dict)
+    particles: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 class Stopped(Exception):
@@ -172,6 +191,10 @@ class Shell(Protocol):
         self, done: int, total: int, unit: str = "frame", error: float | None = None, note: str = ""
     ) -> None:
         """For the person who waits: `done` of `total` frames or iterations, and the error so far."""
+        ...
+
+    def control(self, current: Any) -> Any:
+        """[control] as it should be from the next frame on: `current`, unless somebody edits it (`run --watch`)."""
         ...
 
     def log(self, **values: float) -> None:

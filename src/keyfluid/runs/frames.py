@@ -1,8 +1,9 @@
 """Frames of a run: one file each in run precision, or in memory; the same reading for both.
 
 A frame file holds the state (densities, velocity), the force if one acted and, in a scene with keyframes, the
-velocities that advected ("carrier.0", ...). Its meta data has what the metrics need, so that a run can be summed up
-without reading arrays, and what `resume --from` needs to go on from it.
+velocities that advected ("carrier.0", ...); of methods that live on particles also those ("particles.NAME"). Its meta
+data has what the metrics need, so that a run can be summed up without reading arrays, and what `resume --from` needs to
+go on from it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.runs.container import check_arrays, load_arrays, load_meta, save_arrays
 
+PARTICLES = "particles."
+"""Begins the names of particle arrays in frame files."""
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
@@ -31,6 +35,7 @@ class Frame:
     carriers: list[tuple[float, Field]]
     """(seconds, velocity) of the steps that led here; empty in scenes without keyframes."""
     meta: Mapping[str, Any]
+    particles: dict[str, np.ndarray]
 
 
 class FrameStore(Protocol):
@@ -123,10 +128,15 @@ class Frames:
             faces = {
                 name: Field(self.grid, Kind.FACES, values)
                 for name, values in arrays.items()
-                if name not in self.fields
+                if name not in self.fields and not name.startswith(PARTICLES)
+            }
+            particles = {
+                name.removeprefix(PARTICLES): np.asarray(values)
+                for name, values in arrays.items()
+                if name.startswith(PARTICLES)
             }
             densities = {name: np.asarray(arrays[name]).reshape(self.grid.cells) for name in self.fields}
             carriers = [(seconds, faces[f"carrier.{i}"]) for i, seconds in enumerate(meta["carrier_seconds"])]
-            return Frame(index, densities, faces["velocity"], faces.get("force"), carriers, meta)
+            return Frame(index, densities, faces["velocity"], faces.get("force"), carriers, meta, particles)
         except (KeyError, ValueError):
             raise KeyfluidError(f"frame {index} does not fit the scene; run it again with --overwrite") from None

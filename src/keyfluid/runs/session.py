@@ -13,7 +13,7 @@ from keyfluid.controllers.interface import Checkpoint, FrameRecord, Problem, Sto
 from keyfluid.errors import KeyfluidError
 from keyfluid.runs import metrics
 from keyfluid.runs.folder import RunFolder
-from keyfluid.runs.frames import Frames, MemoryFrames
+from keyfluid.runs.frames import PARTICLES, Frames, MemoryFrames
 from keyfluid.threads import threads
 
 _RESULT_INTERVAL = 0.5
@@ -50,6 +50,7 @@ class Session:
         self.frames = Frames(self.store, problem.grid, list(problem.densities))
         self.restored: Checkpoint | None = None
         self.metas: dict[int, Mapping[str, Any]] = {}
+        self.watch: Callable[[Any], Any] | None = None
         self._listener, self._should_stop = listener, should_stop
         self._logged: list[dict[str, Any]] = []
         self._counts = {"iterations": 0, "evaluations": 0}
@@ -72,6 +73,7 @@ class Session:
             arrays["force"] = record.force.data
         kept = record.carriers if self.problem.keyframes else ()
         arrays.update({f"carrier.{i}": velocity.data for i, (_, velocity) in enumerate(kept)})
+        arrays.update({PARTICLES + name: values for name, values in record.particles.items()})
         densities = {name: state[name].array for name in self.problem.densities}
         volume = self.problem.grid.cell_volume
         for name, field in state.items():
@@ -118,6 +120,9 @@ class Session:
             error = self.metas[max(self.metas)]["error"]
         self._listener(Progress(done, total, unit, error, note, left))
 
+    def control(self, current: Any) -> Any:
+        return current if self.watch is None else self.watch(current)
+
     def log(self, **values: float) -> None:
         self._logged.append({name: _plain(value) for name, value in values.items()})
 
@@ -152,9 +157,9 @@ class Session:
         if from_frame is not None:
             arrays, meta = folder.frames.arrays(from_frame)
             names = [*self.problem.densities, "velocity"]
-            self.restored = Checkpoint(
-                {name: arrays[name] for name in names}, {"frame": from_frame, **meta["memory"]}
-            )
+            state = {name: arrays[name] for name in names}
+            particles = {n.removeprefix(PARTICLES): v for n, v in arrays.items() if n.startswith(PARTICLES)}
+            self.restored = Checkpoint({**state, **particles}, {"frame": from_frame, **meta["memory"]})
             self._logged = [entry for entry in self._logged if entry.get("frame", 0) <= from_frame]
         folder.frames.drop_after(last)
         self.metas = {index: folder.frames.meta(index) for index in range(last + 1)}

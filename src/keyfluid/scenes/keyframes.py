@@ -45,6 +45,8 @@ class Keyframe:
     bound: float | None
     path: str
     """Where the scene says it, such as ``keyframe[0]``."""
+    body: PlacedBody
+    """What it is made of, where it stands; the same object for all frames of one entry."""
 
 
 class FieldPlan:
@@ -209,6 +211,7 @@ class TargetMaker:
                 mass_of(drawn, self.grid.spacing),
                 bound,
                 path,
+                body,
             )
         )
 

@@ -16,6 +16,7 @@ from keyfluid.scenes.vdb_body import VdbBody, load_vdb
 from keyfluid.shapes import (
     SHAPES,
     AnalyticShape,
+    AnimatedMesh,
     DensityArray,
     DensitySource,
     Extrusion,
@@ -31,6 +32,7 @@ from keyfluid.shapes import (
     resize_to_mass,
     stroke_width_cells,
 )
+from keyfluid.shapes.placement import domain_of
 
 LEAST_STROKE = 5.0
 _UPRIGHT = ("ring", "torus", "cylinder", "cone", "star", "cross", "heart")
@@ -63,6 +65,29 @@ class PlacedBody:
         placement = resize_to_mass(self.source, self.placement, grid.cells, grid.spacing, mass, time)
         return replace(self, placement=placement)
 
+    def signed_distance(self, cells: tuple[int, ...], spacing: float, time: float) -> np.ndarray:
+        """Metres to its surface, negative inside, at the centres of cells that fill the domain.
+
+        Drawings and stored densities have no surface of their own: theirs lies at half of their peak.
+        """
+        source, placement = self.source, self.placement
+        if isinstance(source, AnalyticShape):
+            axes = [(np.arange(n) + 0.5) * spacing for n in cells]
+            points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+            return source.signed_distance(points, domain_of(cells, spacing), placement)
+        if isinstance(source, Mesh | AnimatedMesh):
+            return source.signed_distance_grid(cells, spacing, placement, time)
+        share = source.rasterize(cells, spacing, placement, time) / self.peak
+        return distance_from_share(share, spacing)
+
+    def surface(self, grid: Grid, time: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Vertices in metres and faces of an animated mesh; None for everything else."""
+        if not isinstance(self.source, AnimatedMesh):
+            return None
+        vertices, faces = self.source.triangles(float(np.clip(time, 0.0, self.source.duration)))
+        frame = Mesh(vertices, faces, np.ones(len(faces), bool), self.source.box)
+        return frame.transform(grid.size, self.placement).to_world(vertices), faces
+
     def leaves_domain(self, grid: Grid, time: float = 0.0) -> tuple[bool, bool]:
         """Is it wholly outside the domain, and partly, by more than a cell?"""
         lower, upper = self.source.bounds(grid.cells, grid.spacing, self.placement, time)
@@ -83,6 +108,18 @@ class PlacedBody:
         right, top = (grid.cells[int(frame[:, column].argmax())] for column in (0, 1))
         flat = replace(self.placement, center=None, rotation=0.0)
         return stroke_width_cells(self.source, (right, top), grid.spacing, flat)
+
+
+def distance_from_share(share: np.ndarray, spacing: float) -> np.ndarray:
+    """Signed distance (metres) of cells filled to these shares: within a cell of the surface it is 1/2 - share."""
+    from scipy.ndimage import distance_transform_edt
+
+    inside = share > 0.5
+    if not inside.any():
+        return np.full(share.shape, float(sum(share.shape)) * spacing)
+    outwards, inwards = distance_transform_edt(~inside), distance_transform_edt(inside)
+    cells = np.where(inside, 0.5 - inwards, outwards - 0.5)
+    return np.where((share > 0) & (share < 1), 0.5 - share, cells) * spacing
 
 
 def place(body: SolidBody, scene: Scene) -> PlacedBody:

@@ -1,0 +1,1 @@
+"""Control particles, target particles and vortex particles [Madill & Mould 2013]."""
