@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from keyfluid.errors import KeyfluidError
@@ -34,3 +36,16 @@ def set_threads(count: int) -> None:
 def threads() -> int:
     """How many threads are in use."""
     return _count if _count is not None else available()
+
+
+@contextmanager
+def one_thread_below(least: int, count: int) -> Iterator[None]:
+    """Run kernels on one thread where there are fewer than `least` values: one is done before two have met."""
+    import numba
+
+    before = numba.get_num_threads()
+    numba.set_num_threads(1 if count < least else before)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)

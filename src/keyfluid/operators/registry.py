@@ -16,6 +16,7 @@ from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.operators.advect import Advect
 from keyfluid.operators.advect_limited import AdvectLimited
+from keyfluid.operators.advect_vorticity import AdvectVorticity
 from keyfluid.operators.base import Fields, Operator
 from keyfluid.operators.blur import gaussian_blur, gaussian_pyramid
 from keyfluid.operators.confine_vorticity import ConfineVorticity
@@ -27,6 +28,8 @@ from keyfluid.operators.gather import Gather
 from keyfluid.operators.heat import Heat
 from keyfluid.operators.project import Project
 from keyfluid.operators.solid_mask import SolidMask
+from keyfluid.operators.step_implicit import StepImplicit
+from keyfluid.operators.transport import Transport
 from keyfluid.solids import Solids
 
 
@@ -107,6 +110,15 @@ REGISTER: dict[str, Builder] = {
     ),
     "curl": lambda at: (Curl(at.grid), (at.field(Kind.EDGES),)),
     "solid mask": lambda at: (SolidMask(at.solids or no_solids(at)), (at.field(Kind.CENTRES),)),
+    "self-advection": lambda at: (AdvectVorticity(at.grid, 0.3 * at.grid.spacing), (at.field(Kind.FACES),)),
+    "implicit step": lambda at: (
+        StepImplicit(at.grid, 0.3 * at.grid.spacing, 0.05 * at.grid.spacing, at.dtype),
+        (at.field(Kind.FACES), at.field(Kind.FACES)),
+    ),
+    "transport": lambda at: (
+        Transport(at.grid, 0.7 * at.grid.spacing),
+        (at.field(Kind.CENTRES), at.field(Kind.FACES)),
+    ),
 }
 
 FORWARD_ONLY: dict[str, Builder] = {
