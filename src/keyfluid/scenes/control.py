@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from keyfluid.scenes.bodies import Table
-from keyfluid.scenes.wants import Flag, Positive, number
+from keyfluid.scenes.wants import Flag, Positive, number, whole
 
 Multiplier = Annotated[float, number(at_least=0, at_most=1e4)]
 Coefficient = Annotated[float, number(at_least=0, at_most=1e9)]
@@ -80,4 +80,109 @@ class TargetControl(Table):
     )
 
 
-AnyControl = Annotated[NoControl | TargetControl, Field(discriminator="method")]
+class ParticlesControl(Table):
+    """Control, target and vortex particles [Madill & Mould 2013]: windy smoke creatures at interactive rates."""
+
+    method: Literal["particles"] = Field(
+        ...,
+        description="each keyframe acts from the one before until its frame and hold; an animated mesh moves "
+        "meanwhile. Markers are the smoke",
+    )
+    preset: Literal["standard", "table2"] = Field(
+        default="standard",
+        description='"standard": 200 000 markers, 5 000 control particles and vortices, radii 0.02 L; "table2": those '
+        "of the paper's table 2: 400 000, 10 000, 0.01 L",
+    )
+    markers: Annotated[int, whole(1, 100_000_000)] | None = Field(
+        default=None, description="M: marker particles once all sources have acted; default: the preset's"
+    )
+    control_particles: Annotated[int, whole(1, 10_000_000)] | None = Field(
+        default=None, description="N: control particles, and as many target particles; default: the preset's"
+    )
+    marker_radius: Positive | None = Field(
+        default=None,
+        description="r_m: of the blur that makes density of markers, metres, at least a cell; default: the preset's, "
+        "at least 1.5 cells",
+    )
+    control_radius: Positive | None = Field(
+        default=None,
+        description="r_c: the same for control particles: less is a sharper shape; default as for markers",
+    )
+    velocity_radius: Positive | None = Field(
+        default=None,
+        description="r_v (eq. 2): how far a control particle moves the smoke, metres; default 2.5 distances between "
+        "control particles",
+    )
+    velocity_cells: Annotated[int, whole(4, 1024)] | None = Field(
+        default=None,
+        description="cells of the velocity lattice along the longest side; default 48, in 2D 96",
+    )
+    strength: Coefficient | None = Field(
+        default=None,
+        description="S_a: attraction, m/s^2; too low is sluggish, too high outruns the turbulence; default 3 L per "
+        "second^2, with L the longest side of the domain",
+    )
+    ramp: Positive | None = Field(
+        default=None,
+        description="1 / A_rho: metres from its target over which attraction grows to full; default: critically damped",
+    )
+    slack: Coefficient = Field(default=0.0, description="A_phi: metres from its target where attraction begins")
+    damping: Annotated[float, number(at_least=0, at_most=0.99)] = Field(
+        default=0.3, description="d: share of a control particle's speed that is lost in 1/30 s"
+    )
+    follow: Flag = Field(
+        default=True,
+        description="damping is relative to a moving target's own velocity, so that the smoke does not lag behind; "
+        "false: as in the paper",
+    )
+    swaps: Annotated[int, whole(0, 1_000_000_000)] | None = Field(
+        default=None, description="C_opt: pairs of control particles tried per step (algorithm 1); default 5 N"
+    )
+    place: Literal["emission", "frame"] = Field(
+        default="emission", description="when control particles are placed: as smoke comes in, or in every step"
+    )
+    ratio: Positive = Field(
+        default=1.5,
+        description="control over marker density, in units of N / M, below which a control particle is placed",
+    )
+    vortices: Annotated[int, whole(0, 10_000_000)] | None = Field(
+        default=None, description="most vortex particles there are at a time; default: the preset's"
+    )
+    vortex_radius: Positive | None = Field(
+        default=None, description="mean radius of vortices, metres; default 0.05 L"
+    )
+    vortex_strength: Coefficient = Field(default=4.0, description="mean magnitude of omega, 1/s")
+    vortex_energy: Coefficient | None = Field(
+        default=None,
+        description="turbulent energy below which vortices spawn, m^2/s^2; default 4 (vortex_strength vortex_radius)^2",
+    )
+    exchange: Coefficient = Field(default=0.5, description="nu (eq. 6): strength exchange, 1/s")
+    exchange_radius: Positive | None = Field(
+        default=None, description="d_max (eq. 7), metres; default half of vortex_radius"
+    )
+    redistributions: Annotated[int, whole(0, 1_000_000_000)] | None = Field(
+        default=None,
+        description="C_redist: markers looked at per step, and put back if they have strayed (algorithm 2); more is a "
+        "sharper shape and less like smoke; default: the number of markers",
+    )
+    edge: Annotated[float, number(above=0, at_most=2)] = Field(
+        default=0.4,
+        description="epsilon: a marker has strayed where the control potential is below this share of its mean",
+    )
+    release: Flag = Field(
+        default=False, description="the smoke is free after the last keyframe and its hold; default: it is kept"
+    )
+    project: Flag = Field(
+        default=False, description="pressure projection of the control velocity (not in the paper)"
+    )
+    contain: Coefficient = Field(
+        default=0.0,
+        description="1/s: speed back towards the target per metre outside of it (not in the paper)",
+    )
+    colour: Literal["field", "speed"] = Field(
+        default="field", description="of markers in pictures: that of their smoke, or by speed"
+    )
+    ply: Flag = Field(default=False, description="the markers of every frame as PLY points: ply/NAME.1001.ply")
+
+
+AnyControl = Annotated[NoControl | ParticlesControl | TargetControl, Field(discriminator="method")]
