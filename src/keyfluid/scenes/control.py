@@ -45,17 +45,22 @@ class TargetControl(Table):
     sigma: Positive | None = Field(
         default=None, description="sigma (eq. 6) of that blur in metres, instead of smoothing; default 0.05 L"
     )
+    reach: Annotated[float, number(at_least=0, at_most=1)] = Field(
+        default=0.2,
+        description="blur at the start of a keyframe's time as a fraction of L; it narrows to sigma within the first "
+        "half of that time, so that far parts of the target get their share; 0: sigma throughout, as in the paper",
+    )
     v_f: Coefficient | None = Field(
         default=None,
         description="force coefficient (eq. 4), m^2/s^2 per density; default 8 L^2 / (T^2 rho0) with T the seconds "
         "since the keyframe before or the start (1 s if below 0.25 s), rho0 the smoke's peak density",
     )
     v_d: Coefficient | None = Field(
-        default=None, description="momentum attenuation (eq. 4), 1/s; default 16 / T"
+        default=None, description="momentum attenuation (eq. 4), 1/s; default 24 / T"
     )
     v_g: Coefficient | None = Field(
         default=None,
-        description="gathering coefficient (eq. 5), m^2/s per density^2; default 0.004 L^2 / (T rho0^2)",
+        description="gathering coefficient (eq. 5), m^2/s per density^2; default 0.008 L^2 / (T rho0^2)",
     )
     falloff: Positive | None = Field(
         default=None,

@@ -99,7 +99,7 @@ def scene_format() -> str:
         parts += _section(title, model, remark, [key for key in model.model_fields if key not in shared])
     control = Scene.model_fields["control"].annotation
     for method in get_args(control) or (control,):
-        name = method.model_fields["method"].default
+        (name,) = get_args(method.model_fields["method"].annotation)
         parts += _section(f'[control] method = "{name}"', method, "", list(method.model_fields))
     parts.append(
         _BODIES + "\n".join(f"| `{name}` | {_listed(keys)} |" for name, keys in _kinds().items()) + "\n"

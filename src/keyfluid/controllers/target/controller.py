@@ -24,6 +24,7 @@ from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.stage import State
+from keyfluid.operators.blur import gaussian_blur
 
 MOST_STEPS = 20_000
 """Sub-steps of a frame beyond which something has blown up."""
@@ -101,25 +102,28 @@ class Plan:
         for name, plan in self.turns.items():
             turn = acting(plan, frame)
             if turn is not None and turn.blend > 0:
-                found[name] = self._pull(name, turn)
+                found[name] = self._pull(name, turn, frame)
         return found
 
-    def _pull(self, name: str, turn: Turn) -> Pull:
-        if name not in self._kept or self._kept[name][0] is not turn:
-            problem, settings = self.problem, self.settings
+    def _pull(self, name: str, turn: Turn, frame: int) -> Pull:
+        problem, settings = self.problem, self.settings
+        seconds = turn.frames / problem.fps
+        width = settings.width_at((frame - 1 - turn.first) / turn.frames, seconds)
+        kept = self._kept.get(name)
+        if kept is None or kept[0] is not turn or kept[1].width != width:
             goal = Goal.of(
                 problem.grid,
                 turn.key.target,
-                settings.width,
+                width,
                 falloff=settings.falloff,
                 hard=settings.hard,
                 region=turn.key.mask,
                 dtype=problem.dtype,
             )
-            seconds = turn.frames / problem.fps
-            pull = Pull(goal, settings.coefficients(seconds, problem.peaks[name], turn.blend))
-            self._kept[name] = (turn, pull)
-        return self._kept[name][1]
+            coefficients = settings.coefficients(seconds, problem.peaks[name], turn.blend, width)
+            blur = gaussian_blur(problem.grid, width / math.sqrt(2))
+            kept = self._kept[name] = (turn, Pull(goal, coefficients, width, blur))
+        return kept[1]
 
     def error(self, frame: int, state: State) -> float:
         """|rho - rho*| / |rho*| over all fields that are steered; NaN when none is."""
@@ -232,7 +236,7 @@ class SmoothSteps:
 
     def advance(self, state: State, clock: Clock) -> Advance:
         pulls = self.plan.pulls(math.floor(clock.time * self.fps + 1e-6) + 1)
-        blurred = {name: self.steps.blur.forward(state[name])[0] for name in pulls}
+        blurred = {name: pull.blur.forward(state[name])[0] for name, pull in pulls.items()}
         force = self.steps.driving_force(pulls, blurred, clock.time)
         if force is not None:
             damping = max(pull.coefficients.damping for pull in pulls.values())

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from keyfluid.boundary import Boundary
-from keyfluid.controllers.target.far_blur import far_blur
+from keyfluid.controllers.target.far_blur import LEAST, far_blur
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field, density
 from keyfluid.grid import Grid, Kind
 
-TINY = 1e-250
 NEAR = 1e-3
 
 
@@ -95,7 +94,7 @@ def _slope(grid: Grid, b: np.ndarray, target: np.ndarray, sigma: float, axis: in
     """D(b) / A(b) on the faces across an axis, 1/m."""
     mean = _beside(grid, b, axis, 0.5, 0.5)
     step = _beside(grid, b, axis, -1.0, 1.0)
-    lost = mean < TINY
+    lost = mean < LEAST
     slope = np.divide(step, mean, out=np.zeros_like(mean), where=~lost)
     if lost.any():
         # For b = exp(f) the quotient is 2 tanh(half the step of f).

@@ -32,7 +32,7 @@ from keyfluid.grid import Kind
 from keyfluid.kernels import limited
 from keyfluid.models.stage import State
 from keyfluid.operators.advect_limited import AdvectLimited
-from keyfluid.operators.blur import gaussian_blur
+from keyfluid.operators.blur import Blur
 from keyfluid.operators.confine_vorticity import ConfineVorticity
 from keyfluid.operators.diffuse import Diffuse
 from keyfluid.operators.drive import Drive
@@ -50,6 +50,9 @@ class Pull:
 
     goal: Goal
     coefficients: Coefficients
+    width: float
+    """The paper's sigma at this time, in metres."""
+    blur: Blur
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +71,6 @@ class Steps:
     def __init__(self, problem: Problem, settings: Settings, correction: float = 1.0) -> None:
         self.problem, self.settings, self.correction = problem, settings, correction
         self.grid, self.dtype = problem.grid, problem.dtype
-        self.blur = gaussian_blur(problem.grid, settings.width / math.sqrt(2))
         self.inflow = Inflow(problem)
         self.turbulence = (
             Turbulence(problem.grid, 2 * settings.width, problem.scene.seed, problem.dtype)
@@ -100,7 +102,7 @@ class Steps:
         densities = {name: state[name] for name in self.problem.densities}
         last = state["velocity"]
         u = self.inflow.blow(last, frame)
-        blurred = {name: self.blur.forward(densities[name])[0] for name in pulls}
+        blurred = {name: pull.blur.forward(densities[name])[0] for name, pull in pulls.items()}
         force = self.driving_force(pulls, blurred, time)
         damping = max((pull.coefficients.damping for pull in pulls.values()), default=0.0)
         dt = self.length(u, densities, force, pulls, damping, longest)
@@ -127,14 +129,14 @@ class Steps:
             return None
         force = Field.zeros(self.grid, Kind.FACES, self.dtype)
         for name, pull in pulls.items():
-            drive = Drive(self.grid, self.blur, pull.goal.slope, pull.coefficients.force)
+            drive = Drive(self.grid, pull.blur, pull.goal.slope, pull.coefficients.force)
             drive.add(blurred[name], force)
         if self.turbulence is not None:
             eddies = self.turbulence.force(time)
             for name, pull in pulls.items():
                 astray = blurred[name].like(np.abs(blurred[name].data - pull.goal.blurred.data))
                 strength = self.settings.turbulence / self.problem.peaks[name]
-                Drive(self.grid, self.blur, eddies, strength).add(astray, force)
+                Drive(self.grid, pull.blur, eddies, strength).add(astray, force)
         return force
 
     def length(
@@ -158,7 +160,7 @@ class Steps:
             most = min(most, 2 * room / max(speed + math.sqrt(speed**2 + 4 * push * room), 1e-300))
         for name, pull in pulls.items():
             pace = math.sqrt(pull.coefficients.force * self.problem.peaks[name])
-            most = min(most, 0.5 * self.settings.width / pace if pace > 0 else most)
+            most = min(most, 0.5 * pull.width / pace if pace > 0 else most)
         most = min(most, 1.0 / damping if damping > 0 else most)
         return longest / math.ceil(longest / most - 1e-9)
 
