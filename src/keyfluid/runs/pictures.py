@@ -22,6 +22,7 @@ from keyfluid.render import (
 )
 from keyfluid.render.colour import Colour
 from keyfluid.runs.frames import Frames
+from keyfluid.runs.marker_pictures import MarkerPainter, View
 from keyfluid.scenes.problem import Problem
 
 Picture = np.ndarray
@@ -34,6 +35,18 @@ class Painter:
         self.problem = problem
         self.size = size or problem.scene.output.size
         self._up = problem.scene.domain.up
+        self._markers = MarkerPainter(problem)
+
+    def frame(self, frames: Frames, index: int) -> Picture:
+        """A frame of the run: its markers where it has some and they can be drawn, else its densities."""
+        if self._markers.can_draw:
+            return self._markers.picture(frames, index, self.view(index), self.light())
+        return self.picture(frames[index].densities, index)
+
+    def view(self, frame: int) -> View:
+        """The camera of a frame, and the size of its picture."""
+        width, height = self._picture_size()
+        return View(orbit(self._camera(width / height), self._turn(frame), self._up), (width, height))
 
     def picture(self, densities: Mapping[str, np.ndarray], frame: int) -> Picture:
         problem = self.problem
@@ -46,13 +59,13 @@ class Painter:
         solid = bodies.solid if bodies is not None else None
         if problem.grid.dim == 2:
             return render_plane(fields, solid, size=self.size)
-        width, height = self._picture_size()
+        view = self.view(frame)
         return render_volume(
             fields,
             problem.grid.spacing,
-            orbit(self._camera(width / height), self._turn(frame), self._up),
-            self._light(),
-            (width, height),
+            view.camera,
+            self.light(),
+            view.size,
             solid,
             Backdrop(floor=problem.scene.camera.floor),
             self._up,
@@ -90,7 +103,7 @@ class Painter:
             return Camera(_three(moved.tolist()), look_at, wanted.fov)
         return Camera(_three(wanted.position), look_at, wanted.fov)
 
-    def _light(self) -> Light:
+    def light(self) -> Light:
         light = self.problem.scene.light
         return Light(
             _three(light.direction) if light.direction is not None else None,
@@ -126,7 +139,7 @@ class Film(Sequence[Picture]):
 
         index = self.indices[place]
         if index not in self._packed:
-            picture = self._painter.picture(self._frames[index].densities, index)
+            picture = self._painter.frame(self._frames, index)
             buffer = io.BytesIO()
             Image.fromarray(picture).save(buffer, "PNG", compress_level=1)
             self._packed[index] = buffer.getvalue()
