@@ -30,6 +30,17 @@ def test_laplacian_is_diagonal_for_every_mixture_of_ends(shape: tuple[int, ...])
         np.testing.assert_allclose(by_transform, second_difference(q, axes), atol=1e-13)
 
 
+@pytest.mark.parametrize(("shape", "kept"), [((9, 7), (4, 7)), ((7, 5, 6), (3, 2, 6)), ((8, 5, 6), (3, 5, 2))])
+def test_a_short_scale_is_one_that_ends_in_zeros(shape: tuple[int, ...], kept: tuple[int, ...]) -> None:
+    q = np.random.default_rng(3).standard_normal(shape)
+    for axes in product(Axis, repeat=len(shape)):
+        scale = 1 / (1 - eigenvalues(shape, axes))
+        ends = [n if axis is Axis.PERIODIC else m for n, m, axis in zip(scale.shape, kept, axes)]
+        short = scale[tuple(slice(end) for end in ends)]
+        padded = np.pad(short, [(0, n - m) for n, m in zip(scale.shape, ends)])
+        np.testing.assert_allclose(diagonal(q, axes, short), diagonal(q, axes, padded), atol=1e-14)
+
+
 def test_input_is_left_alone() -> None:
     q = np.random.default_rng(3).standard_normal((9, 7))
     for axes in product(Axis, repeat=2):

@@ -1,4 +1,4 @@
-"""One-dimensional sweeps of flux-limited conservative advection, sums over the two cells beside a face, and kicks.
+"""One-dimensional sweeps of flux-limited conservative advection; speeds of gathering, driving forces and kicks.
 
     q1[i] = q[i] - (H[i+1/2] - H[i-1/2]),    c = dt / dx times the speed on the interface
     H = max(c, 0) q[i] + min(c, 0) q[i+1] + |c| (1 - |c|) / 2 mml(q)  [Fattal & Lischinski 2004, appendix A]
@@ -180,35 +180,94 @@ def sweep_along(q, q_start, m, v, v_start, p, across, cells, kinds, step, ghost,
 
 
 @parallel_kernel
-def beside_faces(x, weight, low, high, keep, cells, kinds, axes, out):
-    """out = keep out + weight (low x_below + high x_above) on all faces; x is 0 outside the box."""
+def drive(x, slope, half, keep, cells, kinds, axes, out, peaks):
+    """out = keep out + half slope (x_below + x_above) on all faces; x is 0 outside the box.
+
+    peaks[3 * row + a]: the largest |out| of component a among the faces that a row of cells has, in place of what
+    was there if keep is 0.
+    """
     n0, n1, n2 = cells[0], cells[1], cells[2]
     f0, f1, f2 = planes(n0, kinds[0]), planes(n1, kinds[1]), planes(n2, kinds[2])
     start1 = f0 * n1 * n2 if axes == 3 else 0
     start2 = start1 + n0 * f1 * n2
-    for i in prange(f0):
-        if axes == 3:
-            for j in range(n1):
-                below = i - 1 if i > 0 else n0 - 1
-                beside_row(x, weight, low, high, keep, (i * n1 + j) * n2, kinds[0], i, n0, (i * n1 + j) * n2,
-                           (below * n1 + j) * n2, n2, out)  # fmt: skip
+    for row in prange(f0 * f1):
+        i = row // f1
+        j = row - i * f1
+        zero = x[0] - x[0]
+        here = (i * n1 + j) * n2
+        most0 = most1 = most2 = zero
+        if axes == 3 and j < n1:
+            below, above, low, high = beside(i, n0, kinds[0], n1 * n2, here, half)
+            for k in range(n2):
+                f = at((i * n1 + j) * n2 + k)
+                out[f] = keep * out[f] + slope[f] * (low * x[at(below + k)] + high * x[at(above + k)])
+                most0 = max(most0, abs(out[f]))
         if i < n0:
-            for j in range(f1):
-                below = j - 1 if j > 0 else n1 - 1
-                beside_row(x, weight, low, high, keep, start1 + (i * f1 + j) * n2, kinds[1], j, n1,
-                           (i * n1 + j) * n2, (i * n1 + below) * n2, n2, out)  # fmt: skip
-            for j in range(n1):
-                o = (i * n1 + j) * n2
-                line = start2 + (i * n1 + j) * f2
-                for k in range(1, n2):
-                    out[at(line + k)] = keep * out[at(line + k)] + weight[at(line + k)] * (
-                        low * x[at(o + k - 1)] + high * x[at(o + k)]
-                    )
-                before = x[at(o + n2 - 1)] if kinds[2] == 1 else x[0] - x[0]
-                out[at(line)] = keep * out[at(line)] + weight[at(line)] * (low * before + high * x[at(o)])
-                if kinds[2] != 1:
-                    end = at(line + n2)
-                    out[end] = keep * out[end] + weight[end] * low * x[at(o + n2 - 1)]
+            below, above, low, high = beside(j, n1, kinds[1], n2, here, half)
+            for k in range(n2):
+                f = at(start1 + (i * f1 + j) * n2 + k)
+                out[f] = keep * out[f] + slope[f] * (low * x[at(below + k)] + high * x[at(above + k)])
+                most1 = max(most1, abs(out[f]))
+        if i < n0 and j < n1:
+            line = start2 + (i * n1 + j) * f2
+            for k in range(1, n2):
+                f = at(line + k)
+                out[f] = keep * out[f] + half * slope[f] * (x[at(here + k - 1)] + x[at(here + k)])
+                most2 = max(most2, abs(out[f]))
+            for k in range(0, f2, n2):
+                f = at(line + k)
+                before = x[at(here + n2 - 1)] if k > 0 or kinds[2] == 1 else zero
+                after = x[at(here)] if k == 0 else zero
+                out[f] = keep * out[f] + half * slope[f] * (before + after)
+                most2 = max(most2, abs(out[f]))
+        peaks[3 * row] = most0
+        peaks[3 * row + 1] = most1
+        peaks[3 * row + 2] = most2
+
+
+@parallel_kernel
+def gather_speeds(rho, target, weight, rate, wind, limit, cells, kinds, axes, out):
+    """out = wind + rate weight (e_below - e_above) on all faces, e = rho - target, brought to within +-limit.
+
+    On the sides of the box, unless they are periodic, it is the wind.
+    """
+    n0, n1, n2 = cells[0], cells[1], cells[2]
+    f0, f1, f2 = planes(n0, kinds[0]), planes(n1, kinds[1]), planes(n2, kinds[2])
+    start1 = f0 * n1 * n2 if axes == 3 else 0
+    start2 = start1 + n0 * f1 * n2
+    for row in prange(f0 * f1):
+        i = row // f1
+        j = row - i * f1
+        here = (i * n1 + j) * n2
+        if axes == 3 and j < n1:
+            below, above, low, _ = beside(i, n0, kinds[0], n1 * n2, here, rate)
+            low = low if i < n0 else low - low
+            for k in range(n2):
+                f = at((i * n1 + j) * n2 + k)
+                a, b = at(below + k), at(above + k)
+                speed = wind[f] + low * weight[f] * (rho[a] - target[a] - rho[b] + target[b])
+                out[f] = min(max(speed, -limit), limit)
+        if i < n0:
+            below, above, low, _ = beside(j, n1, kinds[1], n2, here, rate)
+            low = low if j < n1 else low - low
+            for k in range(n2):
+                f = at(start1 + (i * f1 + j) * n2 + k)
+                a, b = at(below + k), at(above + k)
+                speed = wind[f] + low * weight[f] * (rho[a] - target[a] - rho[b] + target[b])
+                out[f] = min(max(speed, -limit), limit)
+        if i < n0 and j < n1:
+            line = start2 + (i * n1 + j) * f2
+            for k in range(1, n2):
+                f, a, b = at(line + k), at(here + k - 1), at(here + k)
+                speed = wind[f] + rate * weight[f] * (rho[a] - target[a] - rho[b] + target[b])
+                out[f] = min(max(speed, -limit), limit)
+            f, a, b = at(line), at(here + n2 - 1), at(here)
+            round_rate = rate if kinds[2] == 1 else rate - rate
+            speed = wind[f] + round_rate * weight[f] * (rho[a] - target[a] - rho[b] + target[b])
+            out[f] = min(max(speed, -limit), limit)
+            if kinds[2] != 1:
+                f = at(line + n2)
+                out[f] = min(max(wind[f], -limit), limit)
 
 
 @parallel_kernel
@@ -223,14 +282,16 @@ def kick(v, force, dt, keep, impulse, out):
 
 
 @row_function
-def beside_row(x, weight, low, high, keep, face, kind, i, n, above, below, m, out):
-    """One row of faces between cells i - 1 and i of an axis."""
-    zero = x[0] - x[0]
-    from_above = zero + high if i < n else zero
-    from_below = zero + low if i > 0 or kind == 1 else zero
-    above = above if i < n else below
-    below = below if i > 0 or kind == 1 else above
-    for k in range(m):
-        out[at(face + k)] = keep * out[at(face + k)] + weight[at(face + k)] * (
-            from_below * x[at(below + k)] + from_above * x[at(above + k)]
-        )
+def beside(i, n, kind, stride, here, factor):
+    """Offsets of the rows below and above plane i of an axis of n cells, and `factor` for each, 0 outside the box.
+
+    here: the offset of row i, stride: that from one row to the next.
+    """
+    nothing = factor - factor
+    if kind == 1:
+        return here - stride if i > 0 else here + (n - 1) * stride, here, factor, factor
+    if i == 0:
+        return here, here, nothing, factor
+    if i == n:
+        return here - stride, here - stride, factor, nothing
+    return here - stride, here, factor, factor

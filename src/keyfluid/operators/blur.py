@@ -21,7 +21,7 @@ from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.operators.base import Fields, SymmetricOperator
 from keyfluid.solvers.poisson import CENTRE_AXES
-from keyfluid.solvers.transforms import diagonal, eigenvalues
+from keyfluid.solvers.transforms import Axis, diagonal, eigenvalues
 
 
 class Blur(SymmetricOperator):
@@ -47,10 +47,16 @@ class Blur(SymmetricOperator):
 
 @lru_cache(maxsize=16)
 def _symbol(grid: Grid, sigmas: tuple[float, ...], power: int, dtype: np.dtype) -> np.ndarray:
+    """Eigenvalues of the blur; where they have fallen below rounding, `diagonal` need not see them."""
     axes = tuple(CENTRE_AXES[side] for side in grid.boundary)
     values = eigenvalues(grid.cells, axes)
-    total = sum(np.exp(0.5 * power * (sigma / grid.spacing) ** 2 * values) for sigma in sigmas)
-    return np.asarray(total).astype(dtype)
+    total = np.asarray(sum(np.exp(0.5 * power * (sigma / grid.spacing) ** 2 * values) for sigma in sigmas))
+    least = 0.1 * np.finfo(dtype).eps * total.max()
+    for a, axis in enumerate(axes):
+        if axis is not Axis.PERIODIC:
+            others = tuple(b for b in range(grid.dim) if b != a)
+            total = np.take(total, range(np.count_nonzero(total.max(others) > least)), a)
+    return np.ascontiguousarray(total, dtype)
 
 
 def gaussian_blur(grid: Grid, sigma: float) -> Blur:

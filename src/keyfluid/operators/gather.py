@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
@@ -43,30 +44,32 @@ class Gather(ForwardOnly):
     def forward(self, *inputs: Field) -> Fields:
         (rho,) = inputs
         rho.require(self.grid, Kind.CENTRES, "gather: density")
-        still = self.weight.zeros_like()
-        speeds = self.speeds(rho, still)
+        still, speeds = self.weight.zeros_like(), self.weight.zeros_like()
+        self.speeds(rho, still, speeds)
         count = max(1, math.ceil(self.dt / self.longest(rho)), math.ceil(self.dt / cells_per_step(speeds)))
         for index in range(count):
             if index > 0:
-                speeds = self.speeds(rho, still)
+                self.speeds(rho, still, speeds)
             reverse = self.reverse ^ bool(index % 2)
             advect = AdvectLimited(self.grid, self.dt / count, reverse, self.correction)
             (rho,) = advect.forward(rho, speeds)
         return (rho,)
 
-    def speeds(self, rho: Field, wind: Field) -> Field:
-        """wind + s. Advecting by it is advection and gathering in one sweep: both are conservation laws."""
-        error = rho.data - self.target.data
-        out = wind.copy()
-        factor, one = rho.dtype.type(self.rate / self.grid.spacing), rho.dtype.type(1)
-        limited.beside_faces(
-            error, self.weight.data, factor, -factor, one, *layered(self.grid), self.grid.dim, out.data
-        )
-        return out
+    def speeds(self, rho: Field, wind: Field, out: Field, limit: float = math.inf) -> None:
+        """out = wind + s, at most `limit`. Advecting by it is advection and gathering in one sweep."""
+        real = rho.dtype.type
+        limited.gather_speeds(
+            rho.data, self.target.data, self.weight.data, real(self.rate / self.grid.spacing), wind.data,
+            real(limit), *layered(self.grid), self.grid.dim, out.data,
+        )  # fmt: skip
+
+    @cached_property
+    def largest_weight(self) -> float:
+        return float(self.weight.data.max())
 
     def longest(self, rho: Field) -> float:
         """Seconds within which the error may be diffused in one step."""
-        most = float(rho.data.max()) * float(self.weight.data.max()) * self.rate
+        most = float(rho.data.max()) * self.largest_weight * self.rate
         return self.grid.spacing**2 / (2 * self.grid.dim * most) if most > 0 else math.inf
 
 

@@ -65,58 +65,66 @@ def _half_axis(axes: tuple[Axis, ...]) -> int | None:
 
 
 def diagonal(q: np.ndarray, axes: tuple[Axis, ...], scale: np.ndarray) -> np.ndarray:
-    """inverse(scale * forward(q)): a symmetric operator with the given eigenvalues."""
-    if ducc0 is not None:
-        return _diagonal_ducc(q, axes, scale)
-    cosine = [a for a, axis in enumerate(axes) if axis is Axis.MIRROR]
-    sine = [a for a, axis in enumerate(axes) if axis is Axis.ZERO]
-    fourier = [a for a, axis in enumerate(axes) if axis is Axis.PERIODIC]
-    workers = threads() if q.size >= _PARALLEL_FROM else 1
-    x = q
-    if cosine:
-        x = scipy.fft.dctn(x, 2, axes=cosine, norm="ortho", workers=workers, overwrite_x=x is not q)
-    if sine:
-        x = scipy.fft.dstn(x, 1, axes=sine, norm="ortho", workers=workers, overwrite_x=x is not q)
-    if fourier:
-        shape = [x.shape[a] for a in fourier]
-        spectrum = scipy.fft.rfftn(x, axes=fourier, workers=workers)
-        spectrum *= scale
-        x = scipy.fft.irfftn(spectrum, shape, axes=fourier, workers=workers, overwrite_x=True)
-    else:
-        x *= scale
-    if sine:
-        x = scipy.fft.dstn(x, 1, axes=sine, norm="ortho", workers=workers, overwrite_x=True)
-    if cosine:
-        x = scipy.fft.idctn(x, 2, axes=cosine, norm="ortho", workers=workers, overwrite_x=True)
-    return x
+    """inverse(scale * forward(q)): a symmetric operator with the given eigenvalues.
 
-
-def _diagonal_ducc(q: np.ndarray, axes: tuple[Axis, ...], scale: np.ndarray) -> np.ndarray:
-    fft = ducc0.fft
-    half = _half_axis(axes)
+    Along axes that are not periodic `scale` may be shorter than q: eigenvalues beyond its end are 0, and the
+    transforms of the other axes skip them.
+    """
     real = [(a, axis) for a, axis in enumerate(axes) if axis is not Axis.PERIODIC]
-    whole = [a for a, axis in enumerate(axes) if axis is Axis.PERIODIC and a != half]
     x = q
-    for a, axis in real:
-        transform, kind = (fft.dct, 2) if axis is Axis.MIRROR else (fft.dst, 1)
-        x = _chunked(x, a, x.shape[a], partial(transform, type=kind, axes=(a,), inorm=1))
-    if half is None:
+    for a, axis in reversed(real):
+        x = _real(x, a, axis, inverse=False, overwrite=x is not q)
+        x = x[(slice(None),) * a + (slice(scale.shape[a]),)]
+    if len(real) == len(axes):
         x *= scale
+    elif ducc0 is not None:
+        x = _fourier_ducc(x, axes, scale)
     else:
-        length = x.shape[half]
-        spectral = np.result_type(q.dtype, np.complex64)
-        x = _chunked(x, half, length // 2 + 1, partial(fft.r2c, axes=(half,)), spectral)
-        for a in whole:
-            x = _chunked(x, a, x.shape[a], partial(fft.c2c, axes=(a,)))
-        x *= scale
-        for a in whole:
-            x = _chunked(x, a, x.shape[a], partial(fft.c2c, axes=(a,), forward=False, inorm=2))
-        back = partial(fft.c2r, axes=(half,), lastsize=length, forward=False, inorm=2)
-        x = _chunked(x, half, length, back, q.dtype)
+        x = _fourier_scipy(x, axes, scale)
     for a, axis in real:
-        transform, kind = (fft.dct, 3) if axis is Axis.MIRROR else (fft.dst, 1)
-        x = _chunked(x, a, x.shape[a], partial(transform, type=kind, axes=(a,), inorm=1))
+        if x.shape[a] < q.shape[a]:
+            kept = x
+            x = np.zeros((*kept.shape[:a], q.shape[a], *kept.shape[a + 1 :]), kept.dtype)
+            x[(slice(None),) * a + (slice(kept.shape[a]),)] = kept
+        x = _real(x, a, axis, inverse=True, overwrite=True)
     return x
+
+
+def _workers(x: np.ndarray) -> int:
+    return threads() if x.size >= _PARALLEL_FROM else 1
+
+
+def _real(x: np.ndarray, a: int, axis: Axis, inverse: bool, overwrite: bool) -> np.ndarray:
+    """The orthonormal cosine or sine transform of one axis."""
+    kind = (3 if inverse else 2) if axis is Axis.MIRROR else 1
+    if ducc0 is not None:
+        transform = ducc0.fft.dct if axis is Axis.MIRROR else ducc0.fft.dst
+        return _chunked(x, a, x.shape[a], partial(transform, type=kind, axes=(a,), inorm=1))
+    transform = scipy.fft.dct if axis is Axis.MIRROR else scipy.fft.dst
+    return transform(x, kind, axis=a, norm="ortho", workers=_workers(x), overwrite_x=overwrite)
+
+
+def _fourier_scipy(x: np.ndarray, axes: tuple[Axis, ...], scale: np.ndarray) -> np.ndarray:
+    """The part of `diagonal` along periodic axes."""
+    fourier = [a for a, axis in enumerate(axes) if axis is Axis.PERIODIC]
+    spectrum = scipy.fft.rfftn(x, axes=fourier, workers=_workers(x))
+    spectrum *= scale
+    shape = [x.shape[a] for a in fourier]
+    return scipy.fft.irfftn(spectrum, shape, axes=fourier, workers=_workers(x), overwrite_x=True)
+
+
+def _fourier_ducc(x: np.ndarray, axes: tuple[Axis, ...], scale: np.ndarray) -> np.ndarray:
+    fft = ducc0.fft
+    *whole, half = (a for a, axis in enumerate(axes) if axis is Axis.PERIODIC)
+    length, real = x.shape[half], x.dtype
+    x = _chunked(x, half, length // 2 + 1, partial(fft.r2c, axes=(half,)), np.result_type(real, np.complex64))
+    for a in whole:
+        x = _chunked(x, a, x.shape[a], partial(fft.c2c, axes=(a,)))
+    x *= scale
+    for a in whole:
+        x = _chunked(x, a, x.shape[a], partial(fft.c2c, axes=(a,), forward=False, inorm=2))
+    back = partial(fft.c2r, axes=(half,), lastsize=length, forward=False, inorm=2)
+    return _chunked(x, half, length, back, real)
 
 
 @lru_cache(maxsize=8)

@@ -237,10 +237,11 @@ class SmoothSteps:
     def advance(self, state: State, clock: Clock) -> Advance:
         pulls = self.plan.pulls(math.floor(clock.time * self.fps + 1e-6) + 1)
         blurred = {name: pull.blur.forward(state[name])[0] for name, pull in pulls.items()}
-        force = self.steps.driving_force(pulls, blurred, clock.time)
-        if force is not None:
+        force = None
+        if pulls:
+            self.steps.driving_force(pulls, blurred, clock.time)
             damping = max(pull.coefficients.damping for pull in pulls.values())
             u = state["velocity"]
-            damped = u.add_scaled(clock.dt, force) * math.exp(-damping * clock.dt)
+            damped = self.steps.kicked(u, clock.dt, math.exp(-damping * clock.dt), u.zeros_like())
             force = (damped - u) * (1.0 / clock.dt)
         return self.smoke.advance(state, clock, force)

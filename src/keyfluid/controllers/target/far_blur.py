@@ -54,4 +54,3 @@ def _matrix(n: int, side: Boundary, time: float) -> np.ndarray:
         first, sign = (1, 1.0) if side is Boundary.WALLS else (2, -1.0)
         matrix = matrix + sign * line(np.arange(2 * n - 1) + first)[index[:, None] + index]
     return np.where(matrix < LEAST, 0.0, matrix)
-

@@ -16,7 +16,7 @@ time the force needs to carry smoke across the blur; 1 / v_d. Steps 5 and 6 take
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -78,6 +78,9 @@ class Steps:
             else None
         )
         self._project: tuple[Solids | None, Project] | None = None
+        self._gather: dict[str, tuple[Pull, Solids | None, Gather]] = {}
+        # Work arrays: fresh ones would cost as much as filling them.
+        self._force, self._pushed, self._speeds = (Field.zeros(self.grid, Kind.FACES, self.dtype) for _ in range(3))
 
     def begin(self, state: State) -> dict[str, Field]:
         """The start, its velocity made divergence-free."""
@@ -103,14 +106,14 @@ class Steps:
         last = state["velocity"]
         u = self.inflow.blow(last, frame)
         blurred = {name: pull.blur.forward(densities[name])[0] for name, pull in pulls.items()}
-        force = self.driving_force(pulls, blurred, time)
+        pushes = self.driving_force(pulls, blurred, time)
         damping = max((pull.coefficients.damping for pull in pulls.values()), default=0.0)
-        dt = self.length(u, densities, force, pulls, damping, longest)
+        dt = self.length(u, densities, pushes, pulls, damping, longest)
         emitted = self.inflow.emit(densities, frame, dt)
 
         # 1, 2: apply driving forces, attenuate momentum
-        if force is not None:
-            u = kicked(u, force, dt, math.exp(-damping * dt), impulse)
+        if pulls:
+            u = self.kicked(u, dt, math.exp(-damping * dt), impulse)
         u = self.other_forces(u, densities, dt, self.problem.solids(time + dt))
         # 3: advect momentum
         (u,) = AdvectLimited(self.grid, dt, reverse, self.correction).forward(u, last)
@@ -119,31 +122,38 @@ class Steps:
         (u,) = projection.forward(u)
         # 5, 6: advect smoke, gather smoke
         for name in densities:
-            densities[name] = self.move_smoke(densities[name], u, pulls.get(name), dt, reverse, projection.solids)
+            densities[name] = self.move_smoke(name, densities[name], u, pulls, dt, reverse, projection.solids)
         self.equalise(densities, pulls, dt)
         return SubStep({**densities, "velocity": u}, dt, u, emitted)
 
-    def driving_force(self, pulls: Mapping[str, Pull], blurred: Mapping[str, Field], time: float) -> Field | None:
-        """v_f F summed over fields, with the eddies of turbulence [equation 7, section 3.3]."""
-        if not pulls:
-            return None
-        force = Field.zeros(self.grid, Kind.FACES, self.dtype)
-        for name, pull in pulls.items():
+    def driving_force(self, pulls: Mapping[str, Pull], blurred: Mapping[str, Field], time: float) -> list[float]:
+        """Fills the force: v_f F summed over fields, with the eddies of turbulence [equation 7, section 3.3].
+
+        Returns its peak along each axis.
+        """
+        peaks = [0.0] * self.grid.dim
+        for index, (name, pull) in enumerate(pulls.items()):
             drive = Drive(self.grid, pull.blur, pull.goal.slope, pull.coefficients.force)
-            drive.add(blurred[name], force)
-        if self.turbulence is not None:
+            peaks = drive.add(blurred[name], self._force, keep=index > 0)
+        if self.turbulence is not None and pulls:
             eddies = self.turbulence.force(time)
             for name, pull in pulls.items():
                 astray = blurred[name].like(np.abs(blurred[name].data - pull.goal.blurred.data))
                 strength = self.settings.turbulence / self.problem.peaks[name]
-                Drive(self.grid, pull.blur, eddies, strength).add(astray, force)
-        return force
+                peaks = Drive(self.grid, pull.blur, eddies, strength).add(astray, self._force)
+        return peaks
+
+    def kicked(self, u: Field, dt: float, keep: float, impulse: Field) -> Field:
+        """keep (u + dt force), in a work array; the change is added to `impulse`."""
+        real = u.dtype.type
+        limited.kick(u.data, self._force.data, real(dt), real(keep), impulse.data, self._pushed.data)
+        return self._pushed
 
     def length(
         self,
         start: Field,
         densities: Mapping[str, Field],
-        force: Field | None,
+        pushes: Sequence[float],
         pulls: Mapping[str, Pull],
         damping: float,
         longest: float,
@@ -153,7 +163,7 @@ class Steps:
         most = longest
         for axis in range(self.grid.dim):
             speed = _peak(start.component(axis))
-            push = 0.0 if force is None else _peak(force.component(axis))
+            push = pushes[axis]
             if axis == self.problem.up and self.problem.buoyancy != 0:
                 push += abs(self.problem.buoyancy) * sum(rho.peak() for rho in densities.values())
             # The longest dt with dt (speed + dt push) <= room.
@@ -177,37 +187,49 @@ class Steps:
         return u
 
     def move_smoke(
-        self, rho: Field, u: Field, pull: Pull | None, dt: float, reverse: bool, solids: Solids | None
+        self,
+        name: str,
+        rho: Field,
+        u: Field,
+        pulls: Mapping[str, Pull],
+        dt: float,
+        reverse: bool,
+        solids: Solids | None,
     ) -> Field:
         """Smoke carried by the air, and gathered if there is a pull."""
         wind = u if solids is None else u.like(u.data * solids.free)
-        gather = self.gathering(pull, dt, solids)
+        gather = self.gathering(name, pulls, solids)
         longest = min(cells_per_step(wind), math.inf if gather is None else gather.longest(rho))
         parts = max(1, math.ceil(dt / longest))
+        # Where air and gathering together would be too fast, gathering waits.
+        limit = SAFE_CELLS * self.grid.spacing * parts / dt
         for part in range(parts):
             speeds = wind
             if gather is not None:
-                speeds = gather.speeds(rho, wind)
-                # Where air and gathering together would be too fast, gathering waits.
-                limit = rho.dtype.type(SAFE_CELLS * self.grid.spacing * parts / dt)
-                np.clip(speeds.data, -limit, limit, out=speeds.data)
+                speeds = self._speeds
+                gather.speeds(rho, wind, speeds, limit)
             advect = AdvectLimited(self.grid, dt / parts, reverse ^ bool(part % 2), self.correction)
             (rho,) = advect.forward(rho, speeds)
         return rho if solids is None else rho.like(rho.data * ~solids.solid.ravel())
 
-    def gathering(self, pull: Pull | None, dt: float, solids: Solids | None) -> Gather | None:
-        """Equation 10 for one goal, around bodies."""
+    def gathering(self, name: str, pulls: Mapping[str, Pull], solids: Solids | None) -> Gather | None:
+        """Equation 10 for the goal of a field, around bodies."""
+        pull = pulls.get(name)
         if pull is None or pull.coefficients.gathering == 0:
             return None
-        goal = pull.goal
-        weight = goal.weight if solids is None else goal.weight.like(goal.weight.data * solids.free)
-        return Gather(self.grid, goal.target, weight, pull.coefficients.gathering, dt, False, self.correction)
+        kept = self._gather.get(name)
+        if kept is None or kept[0] is not pull or kept[1] is not solids:
+            goal = pull.goal
+            weight = goal.weight if solids is None else goal.weight.like(goal.weight.data * solids.free)
+            gather = Gather(self.grid, goal.target, weight, pull.coefficients.gathering, 0.0, False, self.correction)
+            kept = self._gather[name] = (pull, solids, gather)
+        return kept[2]
 
     def gathered(self, state: State, pulls: Mapping[str, Pull], time: float) -> dict[str, float]:
         """Mass that gathering moves per second, per field: half the sum of its changes."""
         rates = {}
-        for name, pull in pulls.items():
-            gather = self.gathering(pull, 0.0, self.problem.solids(time))
+        for name in pulls:
+            gather = self.gathering(name, pulls, self.problem.solids(time))
             if gather is not None:
                 dt = min(0.5 * gather.longest(state[name]), 1.0)
                 (after,) = replace(gather, dt=dt).forward(state[name])
@@ -224,14 +246,6 @@ class Steps:
             if mass > 0:
                 share = 1 - math.exp(-self.settings.equalise * dt)
                 densities[name] = densities[name] * (1 + share * (pull.goal.mass / mass - 1))
-
-
-def kicked(u: Field, force: Field, dt: float, keep: float, impulse: Field) -> Field:
-    """keep (u + dt force); the change is added to `impulse`."""
-    real = u.dtype.type
-    out = np.empty_like(u.data)
-    limited.kick(u.data, force.data, real(dt), real(keep), impulse.data, out)
-    return u.like(out)
 
 
 def _peak(values: np.ndarray) -> float:
