@@ -57,6 +57,9 @@ class Display:
         if self._json:
             print(json.dumps({"event": "progress", **asdict(progress)}), flush=True)
             return
+        if progress.unit == "note":
+            self._say(progress.note)
+            return
         if self._bar is not None:
             self._show_bar(progress)
             return
@@ -67,6 +70,12 @@ class Display:
             more = _more(progress)
             text = f"{_WORDS.get(progress.unit, progress.unit)} {progress.done} of {progress.total}"
             print(f"{text}, {more}" if more else text, file=sys.stderr, flush=True)
+
+    def _say(self, text: str) -> None:
+        if self._bar is not None:
+            self._bar.console.print(text)
+        else:
+            print(text, file=sys.stderr, flush=True)
 
     def _show_bar(self, progress: Progress) -> None:
         if progress.unit != self._unit:

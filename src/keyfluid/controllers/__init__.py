@@ -10,6 +10,8 @@ from keyfluid.errors import KeyfluidError
 METHODS = {
     "none": "keyfluid.controllers.free:Free",
     "particles": "keyfluid.controllers.particles.controller:Particles",
+    "adjoint": "keyfluid.controllers.keyframes.controller:Keyframes",
+    "spectral": "keyfluid.controllers.keyframes.controller:Keyframes",
     "target": "keyfluid.controllers.target.controller:Target",
 }
 """`control.method` -> "module:class", imported when it is used."""

@@ -129,6 +129,14 @@ class Problem(Protocol):
     def keyframes(self) -> Sequence[Keyframe]: ...
     @property
     def peaks(self) -> Mapping[str, float]: ...
+    @property
+    def memory_limit_bytes(self) -> int | None:
+        """What the machine has; None if nobody knows."""
+        ...
+
+    def coarser(self, factor: int) -> Problem:
+        """The same scene with `factor` times fewer cells per axis; raises if that grid can't hold it."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,8 +191,26 @@ class Shell(Protocol):
         """A frame is ready (frame 0 too). It is on disk when this returns. May be repeated with a better one."""
         ...
 
-    def checkpoint(self, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
-        """After each frame or iteration: replaces the checkpoint before it, whole or not at all."""
+    def checkpoint(
+        self,
+        arrays: Mapping[str, np.ndarray],
+        meta: Mapping[str, Any],
+        part: str | None = None,
+        keep: Sequence[str] = (),
+    ) -> None:
+        """After each frame or iteration: replaces the checkpoint before it, whole or not at all.
+
+        Where a checkpoint shares most of its arrays with the one before, give only the new ones, as `part`, and
+        the names of earlier parts to `keep`; restored, arrays of parts are named "part/array".
+        """
+        ...
+
+    def show(self) -> None:
+        """The frames given so far make a film, though not the final one: draw its strip and its curves."""
+        ...
+
+    def note(self, text: str) -> None:
+        """A line for the user that also stays in result.json's history: why something ended early, say."""
         ...
 
     def progress(

@@ -37,7 +37,7 @@ class SmokeSteps:
     def advance(self, state: State, clock: Clock, force: Field | None = None) -> Advance:
         """One step; `force` on faces, m/s^2."""
         model = self.model(clock.dt)
-        inputs = self._rates(clock)
+        inputs = self.rates(clock)
         if force is not None:
             inputs["force"] = force
         now: State = {**state, **model.constants(clock.index), **inputs}
@@ -88,7 +88,7 @@ class SmokeSteps:
             stop=(source.stop - _ROUNDING) / problem.fps,
         )
 
-    def _rates(self, clock: Clock) -> dict[str, Field]:
+    def rates(self, clock: Clock) -> dict[str, Field]:
         """Density per second that sources with a rate add in a step."""
         problem = self.problem
         rates: dict[str, Field] = {}

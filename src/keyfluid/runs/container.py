@@ -26,10 +26,12 @@ class DiskError(KeyfluidError):
     """A file can't be written; what was written before is whole, so a run can go on once there is room."""
 
 
-def save_arrays(path: Path, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
-    """Write the file, whole or not at all."""
+def save_arrays(
+    path: Path, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any], sync: bool = True
+) -> None:
+    """Write the file, whole or not at all; sync: wait until it is on the disk, so that it outlives a power cut."""
     written = np.frombuffer(json.dumps(meta).encode(), np.uint8)
-    write_whole(path, lambda file: np.savez(file, meta=written, **arrays))  # type: ignore[arg-type]
+    write_whole(path, lambda file: np.savez(file, meta=written, **arrays), sync)  # type: ignore[arg-type]
 
 
 def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

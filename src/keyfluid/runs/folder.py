@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ FILES = (
 FOLDERS = {"frames": "*.npz", "vdb": "*.vdb", "png": "*.png"}
 """Folders that belong to a run, and which of their files do."""
 
+_PARTS = "checkpoint.*.npz"
 _HOLDS_A_RUN = ("scene.toml", "result.json", "checkpoint.npz", "frames/0000.npz")
 _UNFINISHED = (f".*{PART}", ".video.*", ".strip.*", ".report.*", ".*.png")
 """What a process was writing when it was killed; its names begin with a dot."""
@@ -101,6 +102,8 @@ class RunFolder:
         """Remove the files of a run, and nothing else."""
         for name in FILES:
             (self.path / name).unlink(missing_ok=True)
+        for path in self.path.glob(_PARTS):
+            path.unlink(missing_ok=True)
         for name, pattern in FOLDERS.items():
             for path in (self.path / name).glob(pattern):
                 path.unlink(missing_ok=True)
@@ -147,10 +150,31 @@ class RunFolder:
         write_whole(self.path / name, lambda file: file.write(text.encode("utf-8")), sync=False)
 
     def save_checkpoint(
-        self, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any], shell: Mapping[str, Any]
+        self,
+        arrays: Mapping[str, np.ndarray],
+        meta: Mapping[str, Any],
+        shell: Mapping[str, Any],
+        part: str | None = None,
+        keep: Sequence[str] = (),
+        sync: bool = True,
     ) -> None:
-        """The controller's arrays and meta data, and what the shell itself must remember."""
-        save_arrays(self.path / "checkpoint.npz", arrays, {"controller": dict(meta), "shell": dict(shell)})
+        """The controller's arrays and meta data, and what the shell itself must remember.
+
+        A part is written before the checkpoint that names it, and removed after the first that does not.
+        """
+        parts = sorted({*keep, part} - {None})  # type: ignore[type-var]
+        if part is not None:
+            save_arrays(self._part(part), arrays, {}, sync)
+            arrays = {}
+        content = {"controller": dict(meta), "shell": dict(shell), "parts": parts}
+        save_arrays(self.path / "checkpoint.npz", arrays, content, sync)
+        wanted = {self._part(name) for name in parts if name is not None}
+        for path in self.path.glob(_PARTS):
+            if path not in wanted:
+                path.unlink(missing_ok=True)
+
+    def _part(self, name: str) -> Path:
+        return self.path / f"checkpoint.{name}.npz"
 
     def load_checkpoint(self) -> tuple[Checkpoint, dict[str, Any]] | None:
         """The checkpoint and the shell's memory; None if the run has none yet."""
@@ -159,6 +183,9 @@ class RunFolder:
             return None
         try:
             arrays, meta = load_arrays(path)
+            for name in meta.get("parts", []):
+                more, _ = load_arrays(self._part(name))
+                arrays.update({f"{name}/{key}": array for key, array in more.items()})
             return Checkpoint(arrays, meta["controller"]), meta["shell"]
         except (KeyError, KeyfluidError) as error:
             whole = self._last_whole_frame()

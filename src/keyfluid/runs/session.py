@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from keyfluid.controllers.interface import Checkpoint, FrameRecord, Problem, Stopped
+from keyfluid.controllers.interface import Checkpoint, FrameRecord, Stopped
 from keyfluid.errors import KeyfluidError
 from keyfluid.runs import metrics
 from keyfluid.runs.folder import RunFolder
 from keyfluid.runs.frames import PARTICLES, Frames, MemoryFrames
+from keyfluid.runs.outputs import Outputs
+from keyfluid.scenes.problem import Problem
 from keyfluid.threads import threads
 
 _RESULT_INTERVAL = 0.5
+_SYNC_INTERVAL = 2.0
+"""Seconds between checkpoints that wait for the disk; the others outlive the process, but not a power cut."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class Session:
         self._began = time.perf_counter()
         self._first_progress: tuple[float, int, str] | None = None
         self._result_written = 0.0
+        self._synced = 0.0
         self._keyframes: list[dict[str, Any]] = []
 
     # What the controller sees.
@@ -93,7 +98,13 @@ class Session:
         self.store.put(index, arrays, meta)
         self.metas[index] = meta
 
-    def checkpoint(self, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
+    def checkpoint(
+        self,
+        arrays: Mapping[str, np.ndarray],
+        meta: Mapping[str, Any],
+        part: str | None = None,
+        keep: Sequence[str] = (),
+    ) -> None:
         if self.folder is None:
             return
         shell = {
@@ -102,7 +113,11 @@ class Session:
             "seconds": self.seconds,
             **self._counts,
         }
-        self.folder.save_checkpoint(arrays, meta, shell)
+        now = time.perf_counter()
+        sync = part is None or now - self._synced > _SYNC_INTERVAL
+        if sync:
+            self._synced = now
+        self.folder.save_checkpoint(arrays, meta, shell, part, keep, sync)
         if time.perf_counter() - self._result_written > _RESULT_INTERVAL:
             self.write_result("running")
 
@@ -125,6 +140,18 @@ class Session:
 
     def log(self, **values: float) -> None:
         self._logged.append({name: _plain(value) for name, value in values.items()})
+
+    def show(self) -> None:
+        if self.folder is None or not self.metas:
+            return
+        outputs = Outputs(self.problem, self.frames, self.folder.path)
+        outputs.write_strip()
+        outputs.write_report(self.result("running"))
+
+    def note(self, text: str) -> None:
+        self._logged.append({"note": text})
+        if self._listener is not None:
+            self._listener(Progress(0, 0, "note", note=text))
 
     def count(self, iterations: int = 0, evaluations: int = 0) -> None:
         self._counts["iterations"] += iterations

@@ -17,6 +17,7 @@
     problem.colours, .peaks                {field: colour}, {field: density that counts as full smoke}
     problem.warnings                       lines to print before the run
     problem.memory_estimate_bytes          of a free run; methods add their own
+    problem.coarser(2)                     the same scene with half the cells per axis
     problem.scene                          [control], [simulation], [camera], [light], [output] as models
 
 Mass (DESIGN.md): see keyframes.py.
@@ -36,7 +37,8 @@ from keyfluid.grid import Grid
 from keyfluid.scenes.checks import check, kinds_of, start_path
 from keyfluid.scenes.faults import SceneErrors, raise_any
 from keyfluid.scenes.keyframes import FieldPlan, Keyframe, TargetMaker
-from keyfluid.scenes.memory import make_grid, memory_estimate, memory_fault
+from keyfluid.scenes.load import preview
+from keyfluid.scenes.memory import make_grid, memory_estimate, memory_fault, memory_of_machine
 from keyfluid.scenes.model import Scene
 from keyfluid.scenes.obstacles import Obstacles
 from keyfluid.scenes.present import Emission, velocity_of_starts
@@ -70,6 +72,14 @@ class Problem:
     peaks: dict[str, float]
     warnings: list[str]
     memory_estimate_bytes: int
+
+    @property
+    def memory_limit_bytes(self) -> int | None:
+        return memory_of_machine()
+
+    def coarser(self, factor: int) -> Problem:
+        """The same scene with `factor` times fewer cells per axis."""
+        return build(preview(self.scene, self.scene.domain.resolution // factor))
 
 
 def build(scene: Scene) -> Problem:

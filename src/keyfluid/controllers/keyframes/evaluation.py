@@ -1,0 +1,99 @@
+"""The objective of a stage as a function of its control vector, with its gradient by the adjoint method.
+
+    phi(u) = phi_keys(q(u)) + shear + sum_t price(M_t u)                     [McNamara 2004, eq. 2; Tang 2021, eq. 6]
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from keyfluid.controllers.interface import Problem
+from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.stages import Stage, last_step
+from keyfluid.controllers.march import Clock
+from keyfluid.controllers.smoke_steps import SmokeSteps
+from keyfluid.controls import Control, ControlForcing
+from keyfluid.errors import KeyfluidError
+from keyfluid.fields import Field, density
+from keyfluid.objectives import DensityKey, DensityMatch, ForcePrice, ShearPrice, SumOfObjectives
+from keyfluid.operators.blur import Blur, gaussian_blur, gaussian_pyramid
+from keyfluid.rollout import MemoryPlan, Rollout
+
+_SHARE = 0.6
+"""Of the machine's memory that an optimisation takes unless the scene says otherwise."""
+
+
+def density_keys(problem: Problem) -> list[DensityKey]:
+    """The scene's keyframes by step; a held one counts again at each frame of its hold."""
+    steps = problem.steps_per_frame or 1
+    keys = []
+    for key in problem.keyframes:
+        target = density(problem.grid, key.target, problem.dtype)
+        mask = None if key.mask is None else density(problem.grid, key.mask, problem.dtype)
+        for frame in range(key.frame, min(key.frame + key.hold, problem.frames) + 1):
+            keys.append(DensityKey(frame * steps, key.field, target, key.weight, mask))
+    return keys
+
+
+def optimiser_bytes(control: Control, history: int) -> int:
+    """Point, gradient, direction, trial, its gradient, one temporary, and the pairs."""
+    return (6 + 2 * history) * control.nbytes
+
+
+class Evaluation:
+    """Call it with a control vector: value and gradient."""
+
+    def __init__(self, stage: Stage, settings: Settings) -> None:
+        problem = stage.problem
+        self.problem, self.control = problem, stage.control
+        self.dt = 1.0 / (problem.fps * (problem.steps_per_frame or 1))
+        self._smoke = SmokeSteps(problem)
+        model = self._smoke.model(self.dt)
+        steps = last_step(problem)
+        limit = problem.memory_limit_bytes
+        budget = settings.budget or (None if limit is None else int(_SHARE * limit))
+        self._rollout = Rollout(model, steps, budget, optimiser_bytes(stage.control, settings.history))
+        self._state = model.initial_state(velocity=problem.velocity, **problem.densities)
+        self.match = DensityMatch(density_keys(problem), _gamma(problem, settings, stage.blur))
+        shear = [ShearPrice(settings.shear, steps, self.dt)] if settings.shear > 0 else []
+        self._objective = SumOfObjectives([self.match, *shear])
+        self._price = None
+        if settings.alpha > 0 or settings.beta > 0:
+            cells = (self.dt**2 / problem.grid.spacing) ** 2
+            self._price = ForcePrice(settings.alpha, settings.beta, cells / (2 * self.match.scale))
+        self.evaluations = 0
+
+    @property
+    def plan(self) -> MemoryPlan:
+        return self._rollout.plan
+
+    @property
+    def error(self) -> float:
+        """Relative error over all keyframes at the last evaluation."""
+        squares = [
+            (key.weight * key.masked(key.target).norm() ** 2, self.match.errors[i])
+            for i, key in enumerate(self.match.keys)
+        ]
+        return math.sqrt(sum(w * e * e for w, e in squares) / sum(w for w, _ in squares))
+
+    def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
+        forcing = ControlForcing(self.control, vector, self._price, self._others)
+        self.evaluations += 1
+        try:
+            gradient = self._rollout.gradient(self._state, self._objective, forcing)
+        except KeyfluidError:
+            # Forces so strong that the simulation blows up: a point that the line search steps back from.
+            return math.inf, forcing.vector_bar
+        return gradient.value + forcing.price, forcing.vector_bar
+
+    def _others(self, step: int) -> dict[str, Field]:
+        return self._smoke.rates(Clock(step, self.dt))
+
+
+def _gamma(problem: Problem, settings: Settings, blur: float) -> Blur | None:
+    """gamma^T gamma: a Gaussian of width sigma twice is one of sqrt(2) sigma."""
+    if settings.gamma == "pyramid":
+        return gaussian_pyramid(problem.grid, problem.grid.spacing, settings.levels)
+    return gaussian_blur(problem.grid, math.sqrt(2.0) * blur) if blur > 0 else None

@@ -1,0 +1,126 @@
+"""What [control] asks of an optimisation, with the presets filled in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from keyfluid.controllers.interface import Problem
+from keyfluid.controls.spectral import highest_wave
+from keyfluid.errors import SceneError
+
+KOLMOGOROV = 1.5
+"""a in k_n = 2^(a n) k_0: each band holds half the energy above the one before [Tang 2021, eq. 9 and 10]."""
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "keyfluid": {},
+    "tang": {"bands": "grow", "time": "constant", "scaling": 0.0, "shear": 0.0, "coarse": 0, "iterations": 500},
+    "upsampling": {
+        "bands": "grow", "growth": 1.0, "basis": "upsampled", "time": "constant", "shear": 0.0, "coarse": 0,
+        "iterations": 500,
+    },
+    "tang-forces": {
+        "bands": "grow", "basis": "forces", "time": "constant", "scaling": 0.0, "shear": 0.0, "coarse": 0,
+        "iterations": 500,
+    },
+    "baseline": {"basis": "dense", "time": "constant", "shear": 0.0, "coarse": 0, "iterations": 5000},
+    "baseline-tv": {"basis": "dense", "time": "constant", "shear": 0.0, "coarse": 0, "iterations": 5000, "beta": 10.0},
+}  # fmt: skip
+"""What a preset puts in place of the defaults; keys that the scene gives win."""
+
+_FULL_3D = 16.0
+"""Cutoff in 3D unless the scene says otherwise: all waves would take 20 to 30 vectors of many times the state."""
+
+_COARSEST = {2: 32, 3: 16}
+"""Cells on the longest side of the coarsest grid that is worth a stage."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """See scenes/control.py for each."""
+
+    basis: str
+    spacing: float
+    radius: float
+    time: str
+    window: int
+    bands: str
+    cutoff: float | None
+    first_band: float
+    growth: float
+    scaling: float
+    tau: float
+    iterations: int
+    history: int
+    gamma: str
+    blur: tuple[float, ...]
+    levels: int
+    alpha: float
+    beta: float
+    shear: float
+    coarse: int
+    budget: int | None
+
+    @classmethod
+    def of(cls, problem: Problem) -> Settings:
+        control, grid = problem.scene.control, problem.grid
+        dim, longest = grid.dim, max(grid.size)
+        preset = PRESETS[getattr(control, "preset", "keyfluid")]
+
+        def value(name: str, default: Any = None) -> Any:
+            found = getattr(control, name, None)
+            return found if found is not None else preset.get(name, default)
+
+        basis = value("basis", "potential")
+        spacing = value("spacing", longest / (16 if dim == 2 else 8))
+        limit = highest_wave(grid)
+        cutoff = value("cutoff", None if dim == 2 or value("bands", "full") == "grow" else min(limit, _FULL_3D))
+        if cutoff is not None and cutoff > limit * (1 + 1e-9):
+            raise SceneError(
+                "control.cutoff",
+                f"{cutoff:g} waves per longest side; this grid holds at most {limit:g}: lower it, or raise "
+                "domain.resolution",
+            )
+        coarse = value("coarse")
+        most = 0
+        while max(grid.cells) >> (most + 1) >= _COARSEST[dim] and min(grid.cells) >> (most + 1) >= 8:
+            most += 1
+        return cls(
+            basis=basis,
+            spacing=spacing,
+            radius=value("radius", 1.5 * spacing),
+            time=value("time", "integrated"),
+            window=value("window", 1),
+            bands=value("bands", "full"),
+            cutoff=cutoff,
+            first_band=value("first_band", 1.0),
+            growth=value("growth", KOLMOGOROV),
+            scaling=value("scaling", 1.5 if dim == 2 else 2.0) if basis == "potential" else 0.0,
+            tau=value("tau", 5e-5 if dim == 2 else 1e-5),
+            iterations=value("iterations", 60),
+            history=value("history", 10),
+            gamma=value("gamma", "none"),
+            blur=tuple(value("blur", (0.04 * longest, 0.02 * longest, 0.0))),
+            levels=value("levels", 4),
+            alpha=value("alpha", 0.0),
+            beta=value("beta", 0.0),
+            shear=value("shear", 1.0),
+            coarse=min(coarse, most) if coarse is not None else most,
+            budget=None if value("memory") is None else int(value("memory") * 1e6),
+        )
+
+    def cutoffs(self, problem: Problem) -> list[float | None]:
+        """The bands k_0, 2^a k_0, ... up to the cutoff, rounded down to half waves [Tang 2021, eq. 10]."""
+        if self.bands == "full":
+            return [self.cutoff]
+        last = self.cutoff if self.cutoff is not None else highest_wave(problem.grid)
+        if self.first_band > last:
+            raise SceneError("control.first_band", f"{self.first_band:g} is above the cutoff {last:g}; lower it")
+        found: list[float | None] = []
+        n = 0
+        while (k := 2.0 ** (self.growth * n) * self.first_band) < last:
+            whole = float(round(k))
+            if whole not in found and whole < last:
+                found.append(whole)
+            n += 1
+        return [*found, last]

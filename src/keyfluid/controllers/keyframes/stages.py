@@ -1,0 +1,122 @@
+"""The stages of an optimisation: grids from coarse to fine, bands from long waves to short, blurs from wide to none.
+
+Every stage minimises the same objective over forces that contain those of the stage before, and begins where it ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from keyfluid.controllers.interface import Problem
+from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controls import (
+    Basis,
+    Both,
+    Control,
+    DenseForces,
+    DensePotential,
+    FilteredForces,
+    GaussianVortices,
+    GaussianWinds,
+    SpectralPotential,
+    Timing,
+    UpsampledPotential,
+)
+from keyfluid.errors import KeyfluidError, SceneError
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One minimisation: a grid, a control and a blur of the densities compared (metres; 0: none)."""
+
+    problem: Problem
+    control: Control
+    blur: float
+    label: str
+
+
+def plan_stages(problem: Problem, settings: Settings) -> list[Stage]:
+    """All stages, first to last."""
+    if problem.steps_per_frame is None:
+        raise SceneError(
+            "time.steps_per_frame",
+            '"auto" changes the steps from one evaluation to the next; give this method a fixed number',
+        )
+    if not problem.keyframes:
+        raise SceneError("keyframe", "there is none; this method needs a shape to reach")
+    stages = []
+    blurs = settings.blur if settings.gamma == "blur" else (0.0,)
+    for level in _levels(problem, settings.coarse):
+        for cutoff in settings.cutoffs(level):
+            control = make_control(level, settings, cutoff)
+            for blur in blurs:
+                stages.append(Stage(level, control, blur, _label(level, settings, cutoff, blur)))
+    return stages
+
+
+def _levels(problem: Problem, coarse: int) -> list[Problem]:
+    """The scene on coarser grids, then itself; a grid that can't hold it is left out."""
+    levels = []
+    for halvings in range(coarse, 0, -1):
+        try:
+            levels.append(problem.coarser(2**halvings))
+        except KeyfluidError:
+            continue
+    return [*levels, problem]
+
+
+def last_step(problem: Problem) -> int:
+    """Steps until the last keyframe and its hold; after it the smoke is released."""
+    frame = max(min(key.frame + key.hold, problem.frames) for key in problem.keyframes)
+    return frame * (problem.steps_per_frame or 1)
+
+
+def make_control(problem: Problem, settings: Settings, cutoff: float | None) -> Control:
+    """The control of a grid and a band."""
+    steps = problem.steps_per_frame or 1
+    window = settings.window if settings.time in ("windows", "integrated") else 1
+    if window > last_step(problem):
+        raise SceneError(
+            "control.window", f"{window} steps is longer than the {last_step(problem)} that are controlled; shorten it"
+        )
+    timing = Timing(settings.time, last_step(problem), 1.0 / (problem.fps * steps), window)  # type: ignore[arg-type]
+    return Control(_basis(problem, settings, cutoff), timing)
+
+
+def _basis(problem: Problem, settings: Settings, cutoff: float | None) -> Basis:
+    grid, dtype = problem.grid, problem.dtype
+    if settings.basis == "potential":
+        return SpectralPotential(grid, dtype, cutoff, falloff=max(settings.scaling - 1.0, -1.0))
+    if settings.basis == "forces":
+        return FilteredForces(grid, dtype, cutoff)
+    if settings.basis == "upsampled":
+        return UpsampledPotential(grid, dtype, cutoff)
+    if settings.basis == "dense":
+        return DenseForces(grid, dtype)
+    if settings.basis == "dense-potential":
+        return DensePotential(grid, dtype)
+    lattice = (grid, dtype, settings.spacing, settings.radius)
+    if settings.basis == "winds":
+        return GaussianWinds(*lattice)
+    if settings.basis == "vortices":
+        return GaussianVortices(*lattice)
+    return Both(GaussianWinds(*lattice), GaussianVortices(*lattice))
+
+
+def carry(vector: np.ndarray, before: Control, after: Control) -> np.ndarray:
+    """A control vector of one stage in the variables of the next."""
+    if before is after:
+        return vector
+    sets = vector.reshape(before.timing.count, before.basis.count)
+    return np.concatenate([after.basis.carry(c, before.basis) for c in sets])
+
+
+def _label(problem: Problem, settings: Settings, cutoff: float | None, blur: float) -> str:
+    parts = [" x ".join(map(str, problem.grid.cells))]
+    if settings.bands == "grow":
+        parts.append(f"k <= {cutoff:g}")
+    if blur > 0:
+        parts.append(f"blur {blur:.3g} m")
+    return ", ".join(parts)

@@ -1,0 +1,26 @@
+"""How a control vector becomes forces, with the adjoint: a basis in space, a plan in time."""
+
+from keyfluid.controls.basis import Basis
+from keyfluid.controls.both import Both
+from keyfluid.controls.control import Control, ControlForcing
+from keyfluid.controls.dense import DenseForces, DensePotential
+from keyfluid.controls.filtered import FilteredForces
+from keyfluid.controls.gaussian import GaussianVortices, GaussianWinds
+from keyfluid.controls.spectral import SpectralPotential
+from keyfluid.controls.timing import Timing
+from keyfluid.controls.upsampled import UpsampledPotential
+
+__all__ = [
+    "Basis",
+    "Both",
+    "Control",
+    "ControlForcing",
+    "DenseForces",
+    "DensePotential",
+    "FilteredForces",
+    "GaussianVortices",
+    "GaussianWinds",
+    "SpectralPotential",
+    "Timing",
+    "UpsampledPotential",
+]

@@ -1,0 +1,71 @@
+"""How far densities are from their keyframes.
+
+    phi = 1/2 sum_k w_k |W_k gamma(rho_k - rho_k*)|^2 / S,     S = sum_k w_k |W_k rho_k*|^2
+                                                        [McNamara 2004, eq. 2 with its weights W_t; Tang 2021, eq. 5]
+
+gamma is nothing, a Gaussian blur, or the root of a Gaussian pyramid: linear, so that it acts on the difference. W_k
+is 1 in a keyframe's region and 0 outside. The division by S is ours: without gamma, sqrt(2 phi) is the relative error
+over all keyframes, whatever the resolution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from keyfluid.errors import KeyfluidError
+from keyfluid.fields import Field
+from keyfluid.models.stage import State
+from keyfluid.operators.blur import Blur
+
+
+@dataclass(frozen=True, eq=False)
+class DensityKey:
+    """A target of one density after `step` steps; mask: 1 where it counts, None for everywhere."""
+
+    step: int
+    name: str
+    target: Field
+    weight: float = 1.0
+    mask: Field | None = None
+
+    def masked(self, values: Field) -> Field:
+        return values if self.mask is None else values.like(values.data * self.mask.data)
+
+
+class DensityMatch:
+    """The objective; blur: gamma^T gamma, a Gaussian of width sqrt(2) sigma or a pyramid (operators/blur.py)."""
+
+    def __init__(self, keys: Sequence[DensityKey], blur: Blur | None = None) -> None:
+        for key in keys:
+            if key.mask is not None:
+                key.mask.require(key.target.grid, key.target.kind, "keyframe: mask")
+        self.keys = list(keys)
+        self.blur = blur
+        self.scale = sum(key.weight * _square(key.masked(key.target)) for key in keys)
+        if not self.scale > 0:
+            raise KeyfluidError("keyframe: every target is empty inside its region, or has weight 0; nothing to reach")
+        self.errors: dict[int, float] = {}
+        """Relative error of each keyframe, by its place in `keys`, as of the last evaluation."""
+
+    def steps(self) -> Iterable[int]:
+        return {key.step for key in self.keys}
+
+    def term(self, step: int, state: State) -> tuple[float, Mapping[str, Field]]:
+        value = 0.0
+        bars: dict[str, Field] = {}
+        for place, key in enumerate(self.keys):
+            if key.step != step:
+                continue
+            gap = key.masked(state[key.name] - key.target)
+            square = _square(key.masked(key.target))
+            self.errors[place] = float((_square(gap) / square) ** 0.5) if square > 0 else 0.0
+            bar = gap if self.blur is None else self.blur.apply(gap)[0]
+            value += 0.5 * key.weight * gap.dot(bar) / self.scale
+            bar = (key.weight / self.scale) * key.masked(bar)
+            bars[key.name] = bars[key.name] + bar if key.name in bars else bar
+        return value, bars
+
+
+def _square(field: Field) -> float:
+    return field.dot(field)

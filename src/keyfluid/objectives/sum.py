@@ -1,0 +1,32 @@
+"""Several objectives at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from keyfluid.fields import Field
+from keyfluid.models.stage import State
+from keyfluid.rollout.rollout import Objective
+
+
+class SumOfObjectives:
+    """The sum of the parts."""
+
+    def __init__(self, parts: Sequence[Objective]) -> None:
+        self.parts = list(parts)
+        self._looks = [set(part.steps()) for part in self.parts]
+
+    def steps(self) -> Iterable[int]:
+        return set().union(*self._looks)
+
+    def term(self, step: int, state: State) -> tuple[float, Mapping[str, Field]]:
+        value = 0.0
+        bars: dict[str, Field] = {}
+        for part, looks in zip(self.parts, self._looks):
+            if step not in looks:
+                continue
+            more, part_bars = part.term(step, state)
+            value += more
+            for name, bar in part_bars.items():
+                bars[name] = bars[name] + bar if name in bars else bar
+        return value, bars
