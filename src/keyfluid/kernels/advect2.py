@@ -14,14 +14,15 @@ from .rows2 import average_row, scatter_row, slope_row, spread_row, value_row
 
 
 def work_arrays(rows, stages, slabs, dtype):
-    """way, rate, slope, part, place for rows of `rows` points."""
+    """way, rate, corner, part, place, slope for rows of `rows` points."""
     tables = max(1, stages - 1) * 2 + 1
-    real = [np.empty(slabs * count * rows, dtype) for count in (6, 6, 2 * tables, 2 * tables)]
-    return (*real, np.empty(slabs * 3 * tables * rows, np.int32))
+    place = np.empty(slabs * tables * rows, np.int32)
+    way, rate, corner, part, slope = (np.empty(slabs * n * rows, dtype) for n in (6, 6, 4, 2 * tables, 2 * tables))
+    return way, rate, corner, part, place, slope
 
 
 @row_function
-def trace_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, v):
+def trace_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, v, corner, q, part, place, p):
     """Displacement of the backtrace from row i, to the first block of `way`."""
     for c in range(bases.shape[1]):
         average_row(velocity, lattices, bases, c, i, m, rate, v + c * m)
@@ -31,13 +32,15 @@ def trace_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, v):
         for n in range(2 * m):
             way[at(w + 2 * m + n)] = -scale * tableau[s, 0] * rate[at(v + n)]
         for c in range(bases.shape[1]):
-            value_row(velocity, lattices, bases, c, i, way, w + 2 * m, m, rate, v + c * m)
+            value_row(velocity, lattices, bases, c, i, way, w + 2 * m, m, rate, v + c * m, corner, q, part,
+                      place, p)  # fmt: skip
         for n in range(2 * m):
             way[at(w + n)] -= scale * tableau[s, 1] * rate[at(v + n)]
 
 
 @row_function
-def trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, v, slope, part, f, place, p):
+def trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, v, corner, q, part, place,
+                     slope, p):  # fmt: skip
     """As `trace_row`, keeping each stage's displacements, gradients and neighbours."""
     for c in range(bases.shape[1]):
         average_row(velocity, lattices, bases, c, i, m, rate, v + c * m)
@@ -47,15 +50,15 @@ def trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, way, w, ra
         for n in range(2 * m):
             way[at(w + s * 2 * m + n)] = -scale * tableau[s, 0] * rate[at(v + n)]
         for c in range(bases.shape[1]):
-            b = (s - 1) * 2 + c
             slope_row(velocity, lattices, bases, c, i, way, w + s * 2 * m, m, rate, v + c * m,
-                      slope, part, f + b * 2 * m, place, p + b * 3 * m)  # fmt: skip
+                      corner, q, part, place, slope, p + ((s - 1) * 2 + c) * m)  # fmt: skip
         for n in range(2 * m):
             way[at(w + n)] -= scale * tableau[s, 1] * rate[at(v + n)]
 
 
 @row_function
-def trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, m, way, w, rate, v, slope, f):
+def trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, m, way, w, rate, v, corner, q, part, place,
+                      slope, p):  # fmt: skip
     """Change of foot for a change of velocity, to the third block of `rate`; after `trace_slopes_row`."""
     for c in range(bases.shape[1]):
         average_row(d_velocity, lattices, bases, c, i, m, rate, v + c * m)
@@ -65,8 +68,10 @@ def trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, m, way, w,
         for n in range(2 * m):
             rate[at(v + 2 * m + n)] = -scale * tableau[s, 0] * rate[at(v + n)]
         for c in range(bases.shape[1]):
-            value_row(d_velocity, lattices, bases, c, i, way, w + s * 2 * m, m, rate, v + c * m)
-            b = f + ((s - 1) * 2 + c) * 2 * m
+            b = p + ((s - 1) * 2 + c) * m
+            value_row(d_velocity, lattices, bases, c, i, way, w + s * 2 * m, m, rate, v + c * m, corner, q,
+                      part, place, b)  # fmt: skip
+            b *= 2
             for n in range(m):
                 rate[at(v + c * m + n)] += (
                     slope[at(b + n)] * rate[at(v + 2 * m + n)] + slope[at(b + m + n)] * rate[at(v + 3 * m + n)]
@@ -76,7 +81,7 @@ def trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, m, way, w,
 
 
 @row_function
-def trace_adjoint_row(tableau, scale, lattices, bases, i, m, rate, v, slope, part, f, place, p, velocity_bar):
+def trace_adjoint_row(tableau, scale, lattices, bases, i, m, rate, v, part, place, slope, p, velocity_bar):
     """Add (d foot / d velocity)^T foot_bar to velocity_bar; foot_bar is the third block of `rate`."""
     for n in range(2 * m):
         rate[at(v + 2 * m + n)] = 0
@@ -86,9 +91,8 @@ def trace_adjoint_row(tableau, scale, lattices, bases, i, m, rate, v, slope, par
         for n in range(2 * m):
             rate[at(v + n)] = -scale * (tableau[s, 1] * rate[at(v + 4 * m + n)] + above * rate[at(v + 2 * m + n)])
         for c in range(bases.shape[1]):
-            b = (s - 1) * 2 + c
-            scatter_row(velocity_bar, place, p + b * 3 * m, part, f + b * 2 * m, m, rate, v + c * m)
-        b = f + (s - 1) * 4 * m
+            scatter_row(velocity_bar, lattices, c, part, place, p + ((s - 1) * 2 + c) * m, m, rate, v + c * m)
+        b = 2 * (p + (s - 1) * 2 * m)
         for n in range(m):
             u0, u1 = rate[at(v + n)], rate[at(v + m + n)]
             rate[at(v + 2 * m + n)] = slope[at(b + n)] * u0 + slope[at(b + 2 * m + n)] * u1
@@ -101,14 +105,15 @@ def trace_adjoint_row(tableau, scale, lattices, bases, i, m, rate, v, slope, par
 
 
 @parallel_kernel
-def trace(tableau, scale, lattices, bases, points, velocity, feet, slabs, way, rate):
+def trace(tableau, scale, lattices, bases, points, velocity, feet, slabs, way, rate, corner, part, place):
     """feet = displacements of the backtraces from all points, component by component."""
     m0, m = points[0], points[1]
     size = m0 * m
     for slab in prange(slabs):
-        w = slab * 6 * m
+        w, q, p = slab * 6 * m, slab * 4 * m, slab * (place.size // slabs)
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
-            trace_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, w)
+            trace_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, w, corner, q, part,
+                      place, p)  # fmt: skip
             o = i * m
             for c in range(bases.shape[1]):
                 for n in range(m):
@@ -116,19 +121,18 @@ def trace(tableau, scale, lattices, bases, points, velocity, feet, slabs, way, r
 
 
 @parallel_kernel
-def trace_tangent(tableau, scale, lattices, bases, points, velocity, d_velocity, d_feet, slabs, way, rate, slope,
-                  part, place):  # fmt: skip
+def trace_tangent(tableau, scale, lattices, bases, points, velocity, d_velocity, d_feet, slabs, way, rate, corner,
+                  part, place, slope):  # fmt: skip
     """d_feet for a change of velocity."""
     m0, m = points[0], points[1]
     size = m0 * m
     for slab in prange(slabs):
-        w = slab * 6 * m
-        f = slab * (slope.size // slabs)
-        p = slab * (place.size // slabs)
+        w, q, p = slab * 6 * m, slab * 4 * m, slab * (place.size // slabs)
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
-            trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, w, slope, part,
-                             f, place, p)  # fmt: skip
-            trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, m, way, w, rate, w, slope, f)
+            trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, w, corner, q,
+                             part, place, slope, p)  # fmt: skip
+            trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, m, way, w, rate, w, corner, q,
+                              part, place, slope, p)  # fmt: skip
             o = i * m
             for c in range(bases.shape[1]):
                 for n in range(m):
@@ -137,65 +141,64 @@ def trace_tangent(tableau, scale, lattices, bases, points, velocity, d_velocity,
 
 @parallel_kernel
 def trace_adjoint(tableau, scale, lattices, bases, points, velocity, feet_bar, velocity_bar, slabs, way,
-                  rate, slope, part, place):  # fmt: skip
+                  rate, corner, part, place, slope):  # fmt: skip
     """Add (d feet / d velocity)^T feet_bar to velocity_bar, even slabs first, then odd ones."""
     m0, m = points[0], points[1]
     size = m0 * m
     for colour in range(2):
         for pair in prange((slabs + 1 - colour) // 2):
             slab = 2 * pair + colour
-            w = slab * 6 * m
-            f = slab * (slope.size // slabs)
-            p = slab * (place.size // slabs)
+            w, q, p = slab * 6 * m, slab * 4 * m, slab * (place.size // slabs)
             for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
-                trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, w, slope, part,
-                                 f, place, p)  # fmt: skip
+                trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, w, corner, q,
+                                 part, place, slope, p)  # fmt: skip
                 o = i * m
                 for c in range(bases.shape[1]):
                     for n in range(m):
                         rate[at(w + (4 + c) * m + n)] = feet_bar[at(c * size + o + n)]
-                trace_adjoint_row(tableau, scale, lattices, bases, i, m, rate, w, slope, part, f, place, p,
+                trace_adjoint_row(tableau, scale, lattices, bases, i, m, rate, w, part, place, slope, p,
                                   velocity_bar)  # fmt: skip
 
 
 @parallel_kernel
-def advect(tableau, scale, lattices, bases, points, carried, velocity, feet, out, slabs, way, rate):
+def advect(tableau, scale, lattices, bases, points, carried, velocity, feet, out, slabs, way, rate, corner, part,
+           place):  # fmt: skip
     """out = carried, interpolated at the feet of the backtraces."""
     m0, m = points[0], points[1]
     for slab in prange(slabs):
-        w = slab * 6 * m
+        w, q, p = slab * 6 * m, slab * 4 * m, slab * (place.size // slabs)
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
             if tableau.shape[0] > 0:
-                trace_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, w)
+                trace_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, w, corner, q, part,
+                          place, p)  # fmt: skip
             else:
                 for c in range(bases.shape[1]):
                     average_row(feet, lattices, bases, 3 + c, i, m, way, w + c * m)
-            value_row(carried, lattices, bases, 2, i, way, w, m, out, i * m)
+            value_row(carried, lattices, bases, 2, i, way, w, m, out, i * m, corner, q, part, place, p)
 
 
 @parallel_kernel
 def advect_tangent(tableau, scale, lattices, bases, points, carried, velocity, feet, d_carried, d_velocity,
-                   d_feet, d_out, slabs, way, rate, slope, part, place):  # fmt: skip
+                   d_feet, d_out, slabs, way, rate, corner, part, place, slope):  # fmt: skip
     """d_out for a change of the carried values and of the velocity (or of the shared feet)."""
     m0, m = points[0], points[1]
     for slab in prange(slabs):
-        w = slab * 6 * m
-        f = slab * (slope.size // slabs)
-        p = slab * (place.size // slabs)
-        here = f + slope.size // slabs - 2 * m
+        w, q, p = slab * 6 * m, slab * 4 * m, slab * (place.size // slabs)
+        near = p + place.size // slabs - m
+        here = 2 * near
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
             if tableau.shape[0] > 0:
-                trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, w, slope,
-                                 part, f, place, p)  # fmt: skip
-                trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, m, way, w, rate, w,
-                                  slope, f)  # fmt: skip
+                trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, w, corner, q,
+                                 part, place, slope, p)  # fmt: skip
+                trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, m, way, w, rate, w, corner, q,
+                                  part, place, slope, p)  # fmt: skip
             else:
                 for c in range(bases.shape[1]):
                     average_row(feet, lattices, bases, 3 + c, i, m, way, w + c * m)
                     average_row(d_feet, lattices, bases, 3 + c, i, m, rate, w + (4 + c) * m)
             o = i * m
-            value_row(d_carried, lattices, bases, 2, i, way, w, m, d_out, o)
-            slope_row(carried, lattices, bases, 2, i, way, w, m, rate, w, slope, part, here, place, p)
+            value_row(d_carried, lattices, bases, 2, i, way, w, m, d_out, o, corner, q, part, place, near)
+            slope_row(carried, lattices, bases, 2, i, way, w, m, rate, w, corner, q, part, place, slope, near)
             for n in range(m):
                 d_out[at(o + n)] += (
                     slope[at(here + n)] * rate[at(w + 4 * m + n)]
@@ -205,32 +208,30 @@ def advect_tangent(tableau, scale, lattices, bases, points, carried, velocity, f
 
 @parallel_kernel
 def advect_adjoint(tableau, scale, lattices, bases, points, carried, velocity, feet, out_bar, carried_bar,
-                   velocity_bar, feet_bar, slabs, way, rate, slope, part, place):  # fmt: skip
+                   velocity_bar, feet_bar, slabs, way, rate, corner, part, place, slope):  # fmt: skip
     """Add the transpose of `advect_tangent` applied to out_bar, even slabs first, then odd ones."""
     m0, m = points[0], points[1]
     for colour in range(2):
         for pair in prange((slabs + 1 - colour) // 2):
             slab = 2 * pair + colour
-            w = slab * 6 * m
-            f = slab * (slope.size // slabs)
-            p = slab * (place.size // slabs)
-            here = f + slope.size // slabs - 2 * m
-            near = p + place.size // slabs - 3 * m
+            w, q, p = slab * 6 * m, slab * 4 * m, slab * (place.size // slabs)
+            near = p + place.size // slabs - m
+            here = 2 * near
             for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
                 if tableau.shape[0] > 0:
-                    trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, w, slope,
-                                     part, f, place, p)  # fmt: skip
+                    trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, w, corner, q,
+                                     part, place, slope, p)  # fmt: skip
                 else:
                     for c in range(bases.shape[1]):
                         average_row(feet, lattices, bases, 3 + c, i, m, way, w + c * m)
                 o = i * m
-                slope_row(carried, lattices, bases, 2, i, way, w, m, rate, w, slope, part, here, place, near)
-                scatter_row(carried_bar, place, near, part, here, m, out_bar, o)
+                slope_row(carried, lattices, bases, 2, i, way, w, m, rate, w, corner, q, part, place, slope, near)
+                scatter_row(carried_bar, lattices, 2, part, place, near, m, out_bar, o)
                 for c in range(bases.shape[1]):
                     for n in range(m):
                         rate[at(w + (4 + c) * m + n)] = slope[at(here + c * m + n)] * out_bar[at(o + n)]
                 if tableau.shape[0] > 0:
-                    trace_adjoint_row(tableau, scale, lattices, bases, i, m, rate, w, slope, part, f, place, p,
+                    trace_adjoint_row(tableau, scale, lattices, bases, i, m, rate, w, part, place, slope, p,
                                       velocity_bar)  # fmt: skip
                 else:
                     for c in range(bases.shape[1]):

@@ -12,8 +12,9 @@ Each slab has a stretch of the work arrays (`work_arrays` makes them; as argumen
 
     way     foot, then the displacements of stages 2 and 3           3 blocks of 3 m
     rate    k or its adjoint or tangent; carry; change of foot       3 blocks of 3 m
-    slope, part, place     per stage and component: gradient, fractions, neighbours (rows3.slope_row); then
-            the same of the carried quantity
+    corner  the eight values around each point                       8 m
+    part, place, slope     per stage and component: fractions, first corner, gradient (rows3.slope_row); then the
+            same of the carried quantity. Where a block of `place` begins at p, those of the others begin at 3 p.
 
 Adjoint kernels add into their targets, first from the even slabs, then from the odd ones: slabs are at least as
 thick as twice the reach of a scatter, so slabs of one colour never write to the same place, and the result
@@ -29,14 +30,15 @@ from .rows3 import average_row, scatter_row, slope_row, spread_row, value_row
 
 
 def work_arrays(rows, stages, slabs, dtype):
-    """way, rate, slope, part, place for rows of `rows` points."""
+    """way, rate, corner, part, place, slope for rows of `rows` points."""
     tables = max(1, stages - 1) * 3 + 1
-    real = [np.empty(slabs * count * rows, dtype) for count in (9, 9, 3 * tables, 3 * tables)]
-    return (*real, np.empty(slabs * 4 * tables * rows, np.int32))
+    place = np.empty(slabs * tables * rows, np.int32)
+    way, rate, corner, part, slope = (np.empty(slabs * n * rows, dtype) for n in (9, 9, 8, 3 * tables, 3 * tables))
+    return way, rate, corner, part, place, slope
 
 
 @row_function
-def trace_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, v):
+def trace_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, v, corner, q, part, place, p):
     """Displacement of the backtrace from row (i, j), to the first block of `way`."""
     for c in range(bases.shape[1]):
         average_row(velocity, lattices, bases, c, i, j, m, rate, v + c * m)
@@ -46,13 +48,15 @@ def trace_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, 
         for n in range(3 * m):
             way[at(w + 3 * m + n)] = -scale * tableau[s, 0] * rate[at(v + n)]
         for c in range(bases.shape[1]):
-            value_row(velocity, lattices, bases, c, i, j, way, w + 3 * m, m, rate, v + c * m)
+            value_row(velocity, lattices, bases, c, i, j, way, w + 3 * m, m, rate, v + c * m, corner, q, part,
+                      place, p)  # fmt: skip
         for n in range(3 * m):
             way[at(w + n)] -= scale * tableau[s, 1] * rate[at(v + n)]
 
 
 @row_function
-def trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, v, slope, part, f, place, p):
+def trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, v, corner, q, part, place,
+                     slope, p):  # fmt: skip
     """As `trace_row`, keeping each stage's displacements, gradients and neighbours."""
     for c in range(bases.shape[1]):
         average_row(velocity, lattices, bases, c, i, j, m, rate, v + c * m)
@@ -62,15 +66,15 @@ def trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w,
         for n in range(3 * m):
             way[at(w + s * 3 * m + n)] = -scale * tableau[s, 0] * rate[at(v + n)]
         for c in range(bases.shape[1]):
-            b = (s - 1) * 3 + c
             slope_row(velocity, lattices, bases, c, i, j, way, w + s * 3 * m, m, rate, v + c * m,
-                      slope, part, f + b * 3 * m, place, p + b * 4 * m)  # fmt: skip
+                      corner, q, part, place, slope, p + ((s - 1) * 3 + c) * m)  # fmt: skip
         for n in range(3 * m):
             way[at(w + n)] -= scale * tableau[s, 1] * rate[at(v + n)]
 
 
 @row_function
-def trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, j, m, way, w, rate, v, slope, f):
+def trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, j, m, way, w, rate, v, corner, q, part, place,
+                      slope, p):  # fmt: skip
     """Change of foot for a change of velocity, to the third block of `rate`; after `trace_slopes_row`."""
     for c in range(bases.shape[1]):
         average_row(d_velocity, lattices, bases, c, i, j, m, rate, v + c * m)
@@ -80,8 +84,10 @@ def trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, j, m, way,
         for n in range(3 * m):
             rate[at(v + 3 * m + n)] = -scale * tableau[s, 0] * rate[at(v + n)]
         for c in range(bases.shape[1]):
-            value_row(d_velocity, lattices, bases, c, i, j, way, w + s * 3 * m, m, rate, v + c * m)
-            b = f + ((s - 1) * 3 + c) * 3 * m
+            b = p + ((s - 1) * 3 + c) * m
+            value_row(d_velocity, lattices, bases, c, i, j, way, w + s * 3 * m, m, rate, v + c * m, corner, q,
+                      part, place, b)  # fmt: skip
+            b *= 3
             for n in range(m):
                 rate[at(v + c * m + n)] += (
                     slope[at(b + n)] * rate[at(v + 3 * m + n)]
@@ -93,7 +99,7 @@ def trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, j, m, way,
 
 
 @row_function
-def trace_adjoint_row(tableau, scale, lattices, bases, i, j, m, rate, v, slope, part, f, place, p, velocity_bar):
+def trace_adjoint_row(tableau, scale, lattices, bases, i, j, m, rate, v, part, place, slope, p, velocity_bar):
     """Add (d foot / d velocity)^T foot_bar to velocity_bar; foot_bar is the third block of `rate`."""
     for n in range(3 * m):
         rate[at(v + 3 * m + n)] = 0
@@ -103,9 +109,8 @@ def trace_adjoint_row(tableau, scale, lattices, bases, i, j, m, rate, v, slope, 
         for n in range(3 * m):
             rate[at(v + n)] = -scale * (tableau[s, 1] * rate[at(v + 6 * m + n)] + above * rate[at(v + 3 * m + n)])
         for c in range(bases.shape[1]):
-            b = (s - 1) * 3 + c
-            scatter_row(velocity_bar, place, p + b * 4 * m, part, f + b * 3 * m, m, rate, v + c * m)
-        b = f + (s - 1) * 9 * m
+            scatter_row(velocity_bar, lattices, c, part, place, p + ((s - 1) * 3 + c) * m, m, rate, v + c * m)
+        b = 3 * (p + (s - 1) * 3 * m)
         for n in range(m):
             u0, u1, u2 = rate[at(v + n)], rate[at(v + m + n)], rate[at(v + 2 * m + n)]
             rate[at(v + 3 * m + n)] = (
@@ -125,15 +130,16 @@ def trace_adjoint_row(tableau, scale, lattices, bases, i, j, m, rate, v, slope, 
 
 
 @parallel_kernel
-def trace(tableau, scale, lattices, bases, points, velocity, feet, slabs, way, rate):
+def trace(tableau, scale, lattices, bases, points, velocity, feet, slabs, way, rate, corner, part, place):
     """feet = displacements of the backtraces from all points, component by component."""
     m0, m1, m = points[0], points[1], points[2]
     size = m0 * m1 * m
     for slab in prange(slabs):
-        w = slab * 9 * m
+        w, q, p = slab * 9 * m, slab * 8 * m, slab * (place.size // slabs)
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
             for j in range(m1):
-                trace_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w)
+                trace_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w, corner, q, part,
+                          place, p)  # fmt: skip
                 o = (i * m1 + j) * m
                 for c in range(bases.shape[1]):
                     for n in range(m):
@@ -141,20 +147,19 @@ def trace(tableau, scale, lattices, bases, points, velocity, feet, slabs, way, r
 
 
 @parallel_kernel
-def trace_tangent(tableau, scale, lattices, bases, points, velocity, d_velocity, d_feet, slabs, way, rate, slope,
-                  part, place):  # fmt: skip
+def trace_tangent(tableau, scale, lattices, bases, points, velocity, d_velocity, d_feet, slabs, way, rate, corner,
+                  part, place, slope):  # fmt: skip
     """d_feet for a change of velocity."""
     m0, m1, m = points[0], points[1], points[2]
     size = m0 * m1 * m
     for slab in prange(slabs):
-        w = slab * 9 * m
-        f = slab * (slope.size // slabs)
-        p = slab * (place.size // slabs)
+        w, q, p = slab * 9 * m, slab * 8 * m, slab * (place.size // slabs)
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
             for j in range(m1):
-                trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w, slope, part,
-                                 f, place, p)  # fmt: skip
-                trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, j, m, way, w, rate, w, slope, f)
+                trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w, corner, q,
+                                 part, place, slope, p)  # fmt: skip
+                trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, j, m, way, w, rate, w, corner, q,
+                                  part, place, slope, p)  # fmt: skip
                 o = (i * m1 + j) * m
                 for c in range(bases.shape[1]):
                     for n in range(m):
@@ -163,68 +168,68 @@ def trace_tangent(tableau, scale, lattices, bases, points, velocity, d_velocity,
 
 @parallel_kernel
 def trace_adjoint(tableau, scale, lattices, bases, points, velocity, feet_bar, velocity_bar, slabs, way,
-                  rate, slope, part, place):  # fmt: skip
+                  rate, corner, part, place, slope):  # fmt: skip
     """Add (d feet / d velocity)^T feet_bar to velocity_bar, even slabs first, then odd ones."""
     m0, m1, m = points[0], points[1], points[2]
     size = m0 * m1 * m
     for colour in range(2):
         for pair in prange((slabs + 1 - colour) // 2):
             slab = 2 * pair + colour
-            w = slab * 9 * m
-            f = slab * (slope.size // slabs)
-            p = slab * (place.size // slabs)
+            w, q, p = slab * 9 * m, slab * 8 * m, slab * (place.size // slabs)
             for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
                 for j in range(m1):
-                    trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w, slope, part,
-                                     f, place, p)  # fmt: skip
+                    trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w, corner, q,
+                                     part, place, slope, p)  # fmt: skip
                     o = (i * m1 + j) * m
                     for c in range(bases.shape[1]):
                         for n in range(m):
                             rate[at(w + (6 + c) * m + n)] = feet_bar[at(c * size + o + n)]
-                    trace_adjoint_row(tableau, scale, lattices, bases, i, j, m, rate, w, slope, part, f, place, p,
+                    trace_adjoint_row(tableau, scale, lattices, bases, i, j, m, rate, w, part, place, slope, p,
                                       velocity_bar)  # fmt: skip
 
 
 @parallel_kernel
-def advect(tableau, scale, lattices, bases, points, carried, velocity, feet, out, slabs, way, rate):
+def advect(tableau, scale, lattices, bases, points, carried, velocity, feet, out, slabs, way, rate, corner, part,
+           place):  # fmt: skip
     """out = carried, interpolated at the feet of the backtraces."""
     m0, m1, m = points[0], points[1], points[2]
     for slab in prange(slabs):
-        w = slab * 9 * m
+        w, q, p = slab * 9 * m, slab * 8 * m, slab * (place.size // slabs)
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
             for j in range(m1):
                 if tableau.shape[0] > 0:
-                    trace_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w)
+                    trace_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w, corner, q,
+                              part, place, p)  # fmt: skip
                 else:
                     for c in range(bases.shape[1]):
                         average_row(feet, lattices, bases, 4 + c, i, j, m, way, w + c * m)
-                value_row(carried, lattices, bases, 3, i, j, way, w, m, out, (i * m1 + j) * m)
+                value_row(carried, lattices, bases, 3, i, j, way, w, m, out, (i * m1 + j) * m, corner, q, part,
+                          place, p)  # fmt: skip
 
 
 @parallel_kernel
 def advect_tangent(tableau, scale, lattices, bases, points, carried, velocity, feet, d_carried, d_velocity,
-                   d_feet, d_out, slabs, way, rate, slope, part, place):  # fmt: skip
+                   d_feet, d_out, slabs, way, rate, corner, part, place, slope):  # fmt: skip
     """d_out for a change of the carried values and of the velocity (or of the shared feet)."""
     m0, m1, m = points[0], points[1], points[2]
     for slab in prange(slabs):
-        w = slab * 9 * m
-        f = slab * (slope.size // slabs)
-        p = slab * (place.size // slabs)
-        here = f + slope.size // slabs - 3 * m
+        w, q, p = slab * 9 * m, slab * 8 * m, slab * (place.size // slabs)
+        near = p + place.size // slabs - m
+        here = 3 * near
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
             for j in range(m1):
                 if tableau.shape[0] > 0:
-                    trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w, slope,
-                                     part, f, place, p)  # fmt: skip
-                    trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, j, m, way, w, rate, w,
-                                      slope, f)  # fmt: skip
+                    trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w, corner, q,
+                                     part, place, slope, p)  # fmt: skip
+                    trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, j, m, way, w, rate, w, corner, q,
+                                      part, place, slope, p)  # fmt: skip
                 else:
                     for c in range(bases.shape[1]):
                         average_row(feet, lattices, bases, 4 + c, i, j, m, way, w + c * m)
                         average_row(d_feet, lattices, bases, 4 + c, i, j, m, rate, w + (6 + c) * m)
                 o = (i * m1 + j) * m
-                value_row(d_carried, lattices, bases, 3, i, j, way, w, m, d_out, o)
-                slope_row(carried, lattices, bases, 3, i, j, way, w, m, rate, w, slope, part, here, place, p)
+                value_row(d_carried, lattices, bases, 3, i, j, way, w, m, d_out, o, corner, q, part, place, near)
+                slope_row(carried, lattices, bases, 3, i, j, way, w, m, rate, w, corner, q, part, place, slope, near)
                 for n in range(m):
                     d_out[at(o + n)] += (
                         slope[at(here + n)] * rate[at(w + 6 * m + n)]
@@ -235,33 +240,32 @@ def advect_tangent(tableau, scale, lattices, bases, points, carried, velocity, f
 
 @parallel_kernel
 def advect_adjoint(tableau, scale, lattices, bases, points, carried, velocity, feet, out_bar, carried_bar,
-                   velocity_bar, feet_bar, slabs, way, rate, slope, part, place):  # fmt: skip
+                   velocity_bar, feet_bar, slabs, way, rate, corner, part, place, slope):  # fmt: skip
     """Add the transpose of `advect_tangent` applied to out_bar, even slabs first, then odd ones."""
     m0, m1, m = points[0], points[1], points[2]
     for colour in range(2):
         for pair in prange((slabs + 1 - colour) // 2):
             slab = 2 * pair + colour
-            w = slab * 9 * m
-            f = slab * (slope.size // slabs)
-            p = slab * (place.size // slabs)
-            here = f + slope.size // slabs - 3 * m
-            near = p + place.size // slabs - 4 * m
+            w, q, p = slab * 9 * m, slab * 8 * m, slab * (place.size // slabs)
+            near = p + place.size // slabs - m
+            here = 3 * near
             for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
                 for j in range(m1):
                     if tableau.shape[0] > 0:
-                        trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w, slope,
-                                         part, f, place, p)  # fmt: skip
+                        trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w, corner, q,
+                                         part, place, slope, p)  # fmt: skip
                     else:
                         for c in range(bases.shape[1]):
                             average_row(feet, lattices, bases, 4 + c, i, j, m, way, w + c * m)
                     o = (i * m1 + j) * m
-                    slope_row(carried, lattices, bases, 3, i, j, way, w, m, rate, w, slope, part, here, place, near)
-                    scatter_row(carried_bar, place, near, part, here, m, out_bar, o)
+                    slope_row(carried, lattices, bases, 3, i, j, way, w, m, rate, w, corner, q, part, place, slope,
+                              near)  # fmt: skip
+                    scatter_row(carried_bar, lattices, 3, part, place, near, m, out_bar, o)
                     for c in range(bases.shape[1]):
                         for n in range(m):
                             rate[at(w + (6 + c) * m + n)] = slope[at(here + c * m + n)] * out_bar[at(o + n)]
                     if tableau.shape[0] > 0:
-                        trace_adjoint_row(tableau, scale, lattices, bases, i, j, m, rate, w, slope, part, f, place, p,
+                        trace_adjoint_row(tableau, scale, lattices, bases, i, j, m, rate, w, part, place, slope, p,
                                           velocity_bar)  # fmt: skip
                     else:
                         for c in range(bases.shape[1]):

@@ -11,15 +11,17 @@ the data alone, and never reduces across slabs in an order that the scheduler ch
 AMD processors of the AVX2 kind gather faster in vectors than one by one (measured at 128^3, one thread: 33
 against 46 ns per cell for an RK2 backtrace), but LLVM believes otherwise unless told.
 
-Numba's cache does not notice when a function that a kernel calls has changed, so the cache folder is named
-after a hash of all kernel sources.
+Numba's cache does not notice when a function that a kernel calls has changed, so the cache folder of a module is
+named after a hash of its source and of those of the kernel modules it imports.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +44,27 @@ llvm.set_option("keyfluid", "-runtime-memory-check-threshold=128")
 # Fused multiply-adds and unsigned zeros; nothing that reorders sums or assumes away NaN.
 _FASTMATH = {"contract", "nsz"}
 
+_HERE = Path(__file__).resolve().parent
+_IMPORT = re.compile(r"^from (?:\.|keyfluid\.kernels\.)(\w+) import", re.MULTILINE)
 
-def _cache_folder() -> str:
-    """Where compiled kernels live: beside the sources if that can be written, else the user's cache."""
-    sources = sorted(Path(__file__).parent.glob("*.py"))
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
-    beside = Path(__file__).parent / "__pycache__"
+
+def _sources(path: Path, found: dict[Path, bytes]) -> dict[Path, bytes]:
+    """The sources of a module and of the kernel modules it imports."""
+    if path not in found and path.exists():
+        found[path] = path.read_bytes()
+        for imported in _IMPORT.findall(found[path].decode()):
+            _sources(_HERE / f"{imported}.py", found)
+    return found
+
+
+@cache
+def _cache_folder(module: Path) -> str:
+    """Where the kernels of a module live: beside the sources if that can be written, else in the user's cache."""
+    if _settings.CACHE_DIR:
+        return str(_settings.CACHE_DIR)
+    sources = _sources(module, {})
+    digest = hashlib.sha256(b"".join(sources[path] for path in sorted(sources))).hexdigest()[:16]
+    beside = _HERE / "__pycache__"
     try:
         beside.mkdir(exist_ok=True)
         writable = os.access(beside, os.W_OK)
@@ -57,12 +74,9 @@ def _cache_folder() -> str:
     return str((beside if writable else home) / f"kernels-{digest}")
 
 
-_CACHE = _settings.CACHE_DIR or _cache_folder()
-
-
 def _compile(function: Callable, **options: Any) -> Any:
     before = _settings.CACHE_DIR
-    _settings.CACHE_DIR = _CACHE
+    _settings.CACHE_DIR = _cache_folder(Path(function.__code__.co_filename))
     try:
         return numba.njit(cache=True, error_model="numpy", fastmath=_FASTMATH, **options)(function)
     finally:

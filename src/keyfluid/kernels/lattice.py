@@ -39,43 +39,36 @@ def bounds(i, n, period, like):
 
 
 @row_function
-def last_step(n, period, stride):
-    """Offset from the last value of an axis to its right neighbour: back to the first, or nowhere."""
-    return stride * (np.int32(1) - n) if period > 0 else np.int32(0)
+def wrap(left, n, period):
+    """Index brought into [0, n) by at most one period."""
+    left = np.int32(left + (period if left < 0 else np.int32(0)))
+    return np.int32(left - (period if left >= n else np.int32(0)))
 
 
 @row_function
-def locate(r, i, low, high, n, period, stride, last):
-    """Offset of the left neighbour, step to the right one, fraction between them."""
+def locate(r, i, low, high, n, period):
+    """Index of the left neighbour, fraction from there to the right one."""
     x = min(max(r, low), high)
     whole = np.floor(x)
-    left = np.int32(i) + np.int32(whole)
-    if left < 0:
-        left += period
-    if left >= n:
-        left -= period
-    step = stride if left < n - 1 else last
-    return left * stride, step, x - whole
+    return wrap(np.int32(i + np.int32(whole)), n, period), x - whole
 
 
 @row_function
-def locate_left(r, i, low, high, n, period, stride, last):
-    """As `locate`, but an integer coordinate is the right end (fraction 1) of the interval before it."""
+def locate_left(r, i, low, high, n, period):
+    """As `locate`, but an integer coordinate is the right end (fraction 1) of the interval before it.
+
+    Also whether there is a right neighbour: 0 where the first value of a clamped axis stands for all before it.
+    """
     x = min(max(r, low), high)
     whole = np.floor(x)
     fraction = x - whole
-    left = np.int32(i) + np.int32(whole)
     if fraction == 0:
-        left -= np.int32(1)
-        fraction = x - (whole - 1)
+        whole -= 1
+        fraction = x - whole
+    left = wrap(np.int32(i + np.int32(whole)), n, period)
     if left < 0:
-        left += period
-    if left < 0:
-        return np.int32(0) * stride, np.int32(0), fraction
-    if left >= n:
-        left -= period
-    step = stride if left < n - 1 else last
-    return left * stride, step, fraction
+        return np.int32(0), np.int32(0), fraction
+    return left, np.int32(1), fraction
 
 
 @row_function

@@ -18,6 +18,7 @@ Smoothness  kinks where a foot crosses a grid line: mean of the one-sided deriva
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import lru_cache
@@ -30,6 +31,7 @@ from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind, Place
 from keyfluid.kernels import advect2, advect3
 from keyfluid.operators.base import Fields, Operator
+from keyfluid.operators.framed import frame_of
 
 TABLEAUS = {
     1: [[0.0, 1.0]],
@@ -54,20 +56,19 @@ def tables(grid: Grid, place: Place, padded: bool, dtype: np.dtype) -> Tables:
     """Lattices as seen from the values at `place`: velocity components, carried values, shared feet."""
     periods = [n if grid.is_periodic(axis) else 0 for axis, n in enumerate(grid.cells)]
     lattices, bases = [], []
-    start = 0
-    for face in Kind.FACES.places(grid.dim):
-        shape = grid.shape(face)
-        lattices.append([start, *shape, *periods])
-        bases.append([0.5 * (float(on) - float(at)) for on, at in zip(face, place)])
-        start += int(np.prod(shape))
+
+    def add(start: int, shape: Sequence[int], frame: int, base: list[float]) -> None:
+        strides = np.cumprod([n + frame for n in shape[:0:-1]])[::-1]
+        lattices.append([start, *shape, *periods, *strides])
+        bases.append(base)
+
+    for face, part in zip(Kind.FACES.places(grid.dim), frame_of(grid, Kind.FACES).parts):
+        add(part.start, grid.shape(face), 1, [0.5 * (float(on) - float(at)) for on, at in zip(face, place)])
     rim = [int(padded and side is Boundary.OPEN) for side in grid.boundary]
-    shape = grid.shape(place)
-    lattices.append([0, *(n + 2 * r for n, r in zip(shape, rim)), *periods])
-    bases.append([float(r) for r in rim])
+    add(0, [n + 2 * r for n, r in zip(grid.shape(place), rim)], 1, [float(r) for r in rim])
     for a in range(grid.dim):
-        lattices.append([a * grid.count, *grid.cells, *periods])
-        bases.append([-0.5 * float(at) for at in place])
-    return Tables(np.array(lattices, np.int32), np.array(bases, dtype), np.array(shape, np.int64))
+        add(a * grid.count, grid.cells, 0, [-0.5 * float(at) for at in place])
+    return Tables(np.array(lattices, np.int32), np.array(bases, dtype), np.array(grid.shape(place), np.int64))
 
 
 @dataclass(frozen=True)
@@ -102,17 +103,19 @@ class Advect(Operator):
             return self._cubic.forward(*inputs)
         *carried, velocity = inputs
         self._reach(velocity)
-        feet = self._shared_feet(velocity)
+        carrier = self.framed(velocity)
+        feet = self._shared_feet(carrier)
         outputs = []
         for field in carried:
             field.require(self.grid, field.kind, "advect: carried field")
+            values = carrier if field.data is velocity.data else self.framed(field)
             out = np.empty_like(field.data)
-            for table, part in self._parts(field):
+            for table, part, framed in self._parts(field):
                 slabs = forward_slabs(table)
                 self._kernels.advect(
                     self._tableau(field.dtype), self._scale(field.dtype), table.lattices, table.bases,
-                    table.points, self._padded(field, part), velocity.data, feet, out[part], slabs,
-                    *self._work(table, slabs, field.dtype)[:2],
+                    table.points, values[framed], carrier, feet, out[part], slabs,
+                    *self._work(table, slabs, field.dtype)[:5],
                 )  # fmt: skip
             outputs.append(field.like(out))
         return tuple(outputs)
@@ -123,18 +126,19 @@ class Advect(Operator):
         *carried, velocity = inputs
         *d_carried, d_velocity = d_inputs
         self._reach(velocity)
-        feet = self._shared_feet(velocity)
-        d_feet = self._shared_feet_tangent(velocity, d_velocity)
+        carrier, d_carrier = self.framed(velocity), self.framed(d_velocity)
+        feet = self._shared_feet(carrier)
+        d_feet = self._shared_feet_tangent(carrier, d_carrier)
         outputs = []
         for field, d_field in zip(carried, d_carried):
+            values, d_values = self.framed(field), self.framed(d_field)
             d_out = np.empty_like(field.data)
-            for table, part in self._parts(field):
+            for table, part, framed in self._parts(field):
                 slabs = forward_slabs(table)
                 self._kernels.advect_tangent(
                     self._tableau(field.dtype), self._scale(field.dtype), table.lattices, table.bases,
-                    table.points, self._padded(field, part), velocity.data, feet,
-                    self._padded(d_field, part), d_velocity.data, d_feet, d_out[part], slabs,
-                    *self._work(table, slabs, field.dtype),
+                    table.points, values[framed], carrier, feet, d_values[framed], d_carrier, d_feet,
+                    d_out[part], slabs, *self._work(table, slabs, field.dtype),
                 )  # fmt: skip
             outputs.append(field.like(d_out))
         return tuple(outputs)
@@ -144,70 +148,69 @@ class Advect(Operator):
             return self._cubic.adjoint(inputs, outputs_bar)
         *carried, velocity = inputs
         reach = self._reach(velocity)
-        feet = self._shared_feet(velocity)
+        carrier = self.framed(velocity)
+        carrier_bar = np.zeros_like(carrier)
+        feet = self._shared_feet(carrier)
         feet_bar = np.zeros_like(feet)
-        velocity_bar = np.zeros_like(velocity.data)
         inputs_bar = []
         for field, out_bar in zip(carried, outputs_bar):
-            field_bar = np.zeros_like(field.data)
-            for table, part in self._parts(field):
-                values = self._padded(field, part)
-                values_bar = field_bar[part] if values.size == field_bar[part].size else np.zeros_like(values)
+            values = carrier if field.data is velocity.data else self.framed(field)
+            values_bar = np.zeros_like(values)
+            for table, part, framed in self._parts(field):
                 slabs = adjoint_slabs(table, reach)
-                work = self._work(table, slabs, field.dtype)
                 self._kernels.advect_adjoint(
                     self._tableau(field.dtype), self._scale(field.dtype), table.lattices, table.bases,
-                    table.points, values, velocity.data, feet, out_bar.data[part], values_bar,
-                    velocity_bar, feet_bar, slabs, *work,
+                    table.points, values[framed], carrier, feet, out_bar.data[part], values_bar[framed],
+                    carrier_bar, feet_bar, slabs, *self._work(table, slabs, field.dtype),
                 )  # fmt: skip
-                if values_bar.size != field_bar[part].size:
-                    self._crop(values_bar, field_bar[part])
-            inputs_bar.append(field.like(field_bar))
+            inputs_bar.append(field.like(frame_of(self.grid, field.kind).fold(values_bar)))
         if self.feet == "shared":
-            self._trace_adjoint(self._centre, velocity, feet_bar, velocity_bar, reach)
-        return (*inputs_bar, velocity.like(velocity_bar))
+            self.trace_adjoint(self._centre, carrier, feet_bar, carrier_bar, reach)
+        return (*inputs_bar, velocity.like(frame_of(self.grid, Kind.FACES).fold(carrier_bar)))
 
-    def _shared_feet(self, velocity: Field) -> np.ndarray:
+    def framed(self, field: Field) -> np.ndarray:
+        """The values of a field, laid out for the kernels."""
+        return frame_of(self.grid, field.kind).put_on(field.data)
+
+    def _shared_feet(self, carrier: np.ndarray) -> np.ndarray:
+        return np.empty(0, carrier.dtype) if self.feet == "own" else self.trace(self._centre, carrier)
+
+    def _shared_feet_tangent(self, carrier: np.ndarray, d_carrier: np.ndarray) -> np.ndarray:
         if self.feet == "own":
-            return np.empty(0, velocity.dtype)
-        return self._trace(self._centre, velocity)
+            return np.empty(0, carrier.dtype)
+        return self.trace_tangent(self._centre, carrier, d_carrier)
 
-    def _trace(self, place: Place, velocity: Field) -> np.ndarray:
-        """Displacements in cells of the backtraces from all points of `place`, axis by axis."""
-        table = tables(self.grid, place, False, velocity.dtype)
-        feet = np.empty(self.grid.dim * int(np.prod(table.points)), velocity.dtype)
+    def trace(self, place: Place, carrier: np.ndarray) -> np.ndarray:
+        """Displacements in cells of the backtraces from all points of `place`, axis by axis; framed velocity."""
+        table = tables(self.grid, place, False, carrier.dtype)
+        feet = np.empty(self.grid.dim * int(np.prod(table.points)), carrier.dtype)
         slabs = forward_slabs(table)
         self._kernels.trace(
-            self._rule(velocity.dtype), self._scale(velocity.dtype), table.lattices, table.bases, table.points,
-            velocity.data, feet, slabs, *self._work(table, slabs, velocity.dtype)[:2],
+            self._rule(carrier.dtype), self._scale(carrier.dtype), table.lattices, table.bases, table.points,
+            carrier, feet, slabs, *self._work(table, slabs, carrier.dtype)[:5],
         )  # fmt: skip
         return feet
 
-    def _shared_feet_tangent(self, velocity: Field, d_velocity: Field) -> np.ndarray:
-        if self.feet == "own":
-            return np.empty(0, velocity.dtype)
-        return self._trace_tangent(self._centre, velocity, d_velocity)
-
-    def _trace_tangent(self, place: Place, velocity: Field, d_velocity: Field) -> np.ndarray:
-        table = tables(self.grid, place, False, velocity.dtype)
-        d_feet = np.empty(self.grid.dim * int(np.prod(table.points)), velocity.dtype)
+    def trace_tangent(self, place: Place, carrier: np.ndarray, d_carrier: np.ndarray) -> np.ndarray:
+        """Change of what `trace` gives for a change of the velocity."""
+        table = tables(self.grid, place, False, carrier.dtype)
+        d_feet = np.empty(self.grid.dim * int(np.prod(table.points)), carrier.dtype)
         slabs = forward_slabs(table)
         self._kernels.trace_tangent(
-            self._rule(velocity.dtype), self._scale(velocity.dtype), table.lattices, table.bases, table.points,
-            velocity.data, d_velocity.data, d_feet, slabs, *self._work(table, slabs, velocity.dtype),
+            self._rule(carrier.dtype), self._scale(carrier.dtype), table.lattices, table.bases, table.points,
+            carrier, d_carrier, d_feet, slabs, *self._work(table, slabs, carrier.dtype),
         )  # fmt: skip
         return d_feet
 
-    def _trace_adjoint(
-        self, place: Place, velocity: Field, feet_bar: np.ndarray, velocity_bar: np.ndarray, reach: int
+    def trace_adjoint(
+        self, place: Place, carrier: np.ndarray, feet_bar: np.ndarray, carrier_bar: np.ndarray, reach: int
     ) -> None:
-        """Add (d feet / d velocity)^T feet_bar to velocity_bar."""
-        table = tables(self.grid, place, False, velocity.dtype)
+        """Add (d feet / d velocity)^T feet_bar to carrier_bar."""
+        table = tables(self.grid, place, False, carrier.dtype)
         slabs = adjoint_slabs(table, reach)
-        work = self._work(table, slabs, velocity.dtype)
         self._kernels.trace_adjoint(
-            self._rule(velocity.dtype), self._scale(velocity.dtype), table.lattices, table.bases, table.points,
-            velocity.data, feet_bar, velocity_bar, slabs, *work,
+            self._rule(carrier.dtype), self._scale(carrier.dtype), table.lattices, table.bases, table.points,
+            carrier, feet_bar, carrier_bar, slabs, *self._work(table, slabs, carrier.dtype),
         )  # fmt: skip
 
     @property
@@ -236,31 +239,17 @@ class Advect(Operator):
     def _centre(self) -> Place:
         return Kind.CENTRES.places(self.grid.dim)[0]
 
-    def _parts(self, field: Field) -> list[tuple[Tables, slice]]:
-        """Tables and slice of the flat data, component by component."""
+    def _parts(self, field: Field) -> list[tuple[Tables, slice, slice]]:
+        """Tables and slices of the flat data, without and with its frame, component by component."""
         key = (field.kind, field.dtype)
         if key not in self._cache:
             layout = self.grid.layout(field.kind)
             padded = field.kind is Kind.CENTRES
             self._cache[key] = [
-                (tables(self.grid, place, padded, field.dtype), part)
-                for place, part in zip(layout.places, layout.parts)
+                (tables(self.grid, place, padded, field.dtype), part, framed)
+                for place, part, framed in zip(layout.places, layout.parts, frame_of(self.grid, field.kind).parts)
             ]
         return self._cache[key]
-
-    def _rim(self) -> list[tuple[int, int]]:
-        return [(1, 1) if side is Boundary.OPEN else (0, 0) for side in self.grid.boundary]
-
-    def _padded(self, field: Field, part: slice) -> np.ndarray:
-        """The values to carry; centred ones with a rim of zeros on open axes."""
-        if field.kind is Kind.CENTRES and Boundary.OPEN in self.grid.boundary:
-            return np.pad(field.array, self._rim()).ravel()
-        return field.data[part]
-
-    def _crop(self, padded: np.ndarray, out: np.ndarray) -> None:
-        shape = [n + low + high for n, (low, high) in zip(self.grid.cells, self._rim())]
-        inner = tuple(slice(low, low + n) for n, (low, _) in zip(self.grid.cells, self._rim()))
-        out += padded.reshape(shape)[inner].ravel()
 
     def _reach(self, velocity: Field) -> int:
         """Farthest displacement in whole cells; raises on NaN, which no kernel survives."""

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from keyfluid.boundary import Boundary
 from keyfluid.fields import Field
-from keyfluid.grid import Kind, Place
+from keyfluid.grid import Grid, Kind, Place
 from keyfluid.kernels import cubic
 from keyfluid.operators.advect import Advect, Tables, adjoint_slabs, forward_slabs, tables
 from keyfluid.operators.axis_stencils import to_planes, to_planes_transposed
 from keyfluid.operators.base import Fields
+from keyfluid.operators.framed import frame_of
 
 Feet = dict[Place, np.ndarray]
 """Displacements in cells of all points of a place, axis by axis."""
@@ -37,7 +39,7 @@ class CubicAdvection:
             out = np.empty_like(field.data)
             for place, part, table in self._parts(field):
                 cubic.interpolate(
-                    table.lattices, table.bases, table.points, self.advect._padded(field, part), feet[place],
+                    table.lattices, table.bases, table.points, _padded(field, part), feet[place],
                     out[part], forward_slabs(table),
                 )  # fmt: skip
             outputs.append(field.like(out))
@@ -54,8 +56,8 @@ class CubicAdvection:
             d_out = np.empty_like(field.data)
             for place, part, table in self._parts(field):
                 cubic.interpolate_tangent(
-                    table.lattices, table.bases, table.points, self.advect._padded(field, part), feet[place],
-                    self.advect._padded(d_field, part), d_feet[place], d_out[part], forward_slabs(table),
+                    table.lattices, table.bases, table.points, _padded(field, part), feet[place],
+                    _padded(d_field, part), d_feet[place], d_out[part], forward_slabs(table),
                 )  # fmt: skip
             outputs.append(field.like(d_out))
         return tuple(outputs)
@@ -69,7 +71,7 @@ class CubicAdvection:
         for field, out_bar in zip(carried, outputs_bar):
             field_bar = np.zeros_like(field.data)
             for place, part, table in self._parts(field):
-                values = self.advect._padded(field, part)
+                values = _padded(field, part)
                 values_bar = field_bar[part] if values.size == field_bar[part].size else np.zeros_like(values)
                 for colour in range(2):
                     cubic.interpolate_adjoint(
@@ -77,7 +79,7 @@ class CubicAdvection:
                         values_bar, feet_bar[place], adjoint_slabs(table, reach + 1), colour,
                     )  # fmt: skip
                 if values_bar.size != field_bar[part].size:
-                    self.advect._crop(values_bar, field_bar[part])
+                    _crop(values_bar, field, field_bar[part])
             inputs_bar.append(field.like(field_bar))
         return (*inputs_bar, self._feet_adjoint(velocity, feet_bar, reach))
 
@@ -92,27 +94,28 @@ class CubicAdvection:
             start = stop
 
     def _feet(self, carried: Sequence[Field], velocity: Field) -> Feet:
-        trace, centre = self.advect._trace, self.advect._centre
+        carrier = self.advect.framed(velocity)
         if self.advect.feet == "own":
-            return {place: trace(place, velocity) for place in _places(carried)}
-        centred = trace(centre, velocity)
+            return {place: self.advect.trace(place, carrier) for place in _places(carried)}
+        centred = self.advect.trace(self.advect._centre, carrier)
         return {place: self._average(centred, place) for place in _places(carried)}
 
     def _feet_tangent(self, carried: Sequence[Field], velocity: Field, d_velocity: Field) -> Feet:
-        trace, centre = self.advect._trace_tangent, self.advect._centre
+        carrier, d_carrier = self.advect.framed(velocity), self.advect.framed(d_velocity)
         if self.advect.feet == "own":
-            return {place: trace(place, velocity, d_velocity) for place in _places(carried)}
-        centred = trace(centre, velocity, d_velocity)
+            return {place: self.advect.trace_tangent(place, carrier, d_carrier) for place in _places(carried)}
+        centred = self.advect.trace_tangent(self.advect._centre, carrier, d_carrier)
         return {place: self._average(centred, place) for place in _places(carried)}
 
     def _feet_adjoint(self, velocity: Field, feet_bar: Feet, reach: int) -> Field:
-        velocity_bar = np.zeros_like(velocity.data)
+        carrier = self.advect.framed(velocity)
+        carrier_bar = np.zeros_like(carrier)
         if self.advect.feet == "shared":
             shared = [self._average_transposed(there, place) for place, there in feet_bar.items()]
             feet_bar = {self.advect._centre: np.sum(shared, axis=0)}
         for place, there in feet_bar.items():
-            self.advect._trace_adjoint(place, velocity, there, velocity_bar, reach)
-        return velocity.like(velocity_bar)
+            self.advect.trace_adjoint(place, carrier, there, carrier_bar, reach)
+        return velocity.like(frame_of(velocity.grid, velocity.kind).fold(carrier_bar))
 
     def _average(self, centred: np.ndarray, place: Place) -> np.ndarray:
         """Feet traced at cell centres, averaged to another place."""
@@ -135,3 +138,21 @@ class CubicAdvection:
 def _places(carried: Sequence[Field]) -> list[Place]:
     """The places of all components, each once."""
     return list(dict.fromkeys(place for field in carried for place in field.kind.places(field.grid.dim)))
+
+
+def _rim(grid: Grid) -> list[tuple[int, int]]:
+    return [(1, 1) if side is Boundary.OPEN else (0, 0) for side in grid.boundary]
+
+
+def _padded(field: Field, part: slice) -> np.ndarray:
+    """The values to carry; centred ones with a rim of zeros on open axes."""
+    if field.kind is Kind.CENTRES and Boundary.OPEN in field.grid.boundary:
+        return np.pad(field.array, _rim(field.grid)).ravel()
+    return field.data[part]
+
+
+def _crop(padded: np.ndarray, field: Field, out: np.ndarray) -> None:
+    """Transpose of `_padded`, added to `out`."""
+    cells, rim = field.grid.cells, _rim(field.grid)
+    inner = tuple(slice(low, low + n) for n, (low, _) in zip(cells, rim))
+    out += padded.reshape([n + low + high for n, (low, high) in zip(cells, rim)])[inner].ravel()
