@@ -171,7 +171,7 @@ class ParticlesControl(Table):
         "sharper shape and less like smoke; default: the number of markers",
     )
     edge: Annotated[float, number(above=0, at_most=2)] = Field(
-        default=0.4,
+        default=0.5,
         description="epsilon: a marker has strayed where the control potential is below this share of its mean",
     )
     even: Flag = Field(
