@@ -11,15 +11,17 @@ from .particles_move import velocity_at
 from .particles_random import below, bits, unit
 
 MOST_DRAWS = 4096
+MOST_TRIES = 8
 
 
 @parallel_kernel
 def redistribute(
-    key, place_key, trials, x, y, z, bu, bv, bw, potential, inverse, cells, edge, low, high, packed, packed_inverse,
-    packed_cells, moved,
+    key, place_key, trials, x, y, z, bu, bv, bw, potential, smoke, full, inverse, cells, edge, low, high, packed,
+    packed_inverse, packed_cells, moved,
 ):  # fmt: skip
     """`trials` looks at random markers; where the control potential is below `edge` the marker gets a random point
-    of the box low .. high at which it is not. moved[chunk] counts.
+    of the box low .. high at which it is not, and at which the smoke is thinner than `full` (or the
+    MOST_TRIES-th such point). moved[chunk] counts.
 
     The markers are cut into CHUNKS, each of which has its share of trials: a marker can be looked at twice, and then
     the second look must see where the first has put it. A marker's velocity of the step before becomes that of its
@@ -43,13 +45,17 @@ def redistribute(
             i = np.uint64(first) + below(bits(key, n), np.uint64(own))
             if read(potential, x[i], y[i], z[i], inverse, nx, ny, nz) >= edge:
                 continue
+            tries = 0
             draw = n * np.uint64(3 * MOST_DRAWS)
             for _ in range(MOST_DRAWS):
                 a = lx + wx * unit(place_key, draw)
                 b = ly + wy * unit(place_key, draw + np.uint64(1))
                 c = lz + wz * unit(place_key, draw + np.uint64(2))
                 draw += np.uint64(3)
-                if read(potential, a, b, c, inverse, nx, ny, nz) >= edge:
+                if read(potential, a, b, c, inverse, nx, ny, nz) < edge:
+                    continue
+                tries += 1
+                if tries == MOST_TRIES or read(smoke, a, b, c, inverse, nx, ny, nz) < full:
                     x[i], y[i], z[i] = a, b, c
                     u, v, w = velocity_at(packed, a, b, c, packed_inverse, px, py, pz)
                     bu[i], bv[i], bw[i] = u, v, w

@@ -18,6 +18,9 @@ from keyfluid.controllers.target.schedule import Turn, acting, turns
 from keyfluid.kernels import particles_redistribute
 from keyfluid.kernels.particles_grid import CHUNKS
 
+FULL = 0.65
+"""Share of the peak density from which smoke counts as full, for strays that look for a place."""
+
 
 class Cloud:
     """`name` is the field's; `index` keeps its random numbers apart from those of other fields."""
@@ -133,7 +136,9 @@ class Cloud:
 
     def redistribute(self, step: int, packed: np.ndarray, lattice: Lattice, trials: int) -> None:
         """Algorithm 2. Its text puts stray markers where control is; its printed loop ends where there is none (`until
-        potential < epsilon`), and would draw on inside the shape. Here it ends where the potential is not below."""
+        potential < epsilon`), and would draw on inside the shape. Here it ends where the potential is not below, and with
+        `even`, which the paper has not, only where the smoke was not full before the step: strays then fill thin
+        places, and the shape does not become clumpy."""
         self.teleports = 0
         if trials == 0 or self.control.count == 0:
             return
@@ -144,11 +149,12 @@ class Cloud:
         wide = self.settings.control_radius
         low = np.maximum(self.control.position.min(axis=1) - self.grid.real(wide), 0)
         high = np.minimum(self.control.position.max(axis=1) + self.grid.real(wide), self.grid.sizes)
+        full = FULL * self.problem.peaks[self.name] if self.settings.even else np.inf
         moved = np.zeros(CHUNKS, np.int64)
         words = (key(self.seed, stream, step, self.index) for stream in (Stream.CHOOSE, Stream.PLACE))
         particles_redistribute.redistribute(
-            *words, trials, *self.markers.position, *self.markers.before, potential, self.grid.inverse,
-            self.grid.cells, self.grid.real(edge), low, high, packed, lattice.inverse, lattice.cells, moved,
+            *words, trials, *self.markers.position, *self.markers.before, potential, self.smoke,
+            self.grid.real(full), self.grid.inverse, self.grid.cells, self.grid.real(edge), low, high, packed, lattice.inverse, lattice.cells, moved,
         )  # fmt: skip
         self.teleports = int(moved.sum())
 

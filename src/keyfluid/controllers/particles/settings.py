@@ -15,8 +15,8 @@ No value is printed for A_phi, A_rho, r_v, epsilon, d_max, nu, C_init and the sp
     A_phi = 0                      attraction begins at once; a dead zone leaves holes between control particles
     A_rho = 1 / ramp               ramp = S_a / (damping rate / 2)^2: critically damped, so nothing overshoots
     r_v                            2.5 distances between control particles
-    epsilon                        0.4 of the mean control potential: at a straight edge of the shape it is 0.5
-    d_max, nu                      half a mean vortex radius; 0.5 per second
+    epsilon                        half of the mean control potential, which is what a straight edge of the shape has
+    d_max, nu                      half a mean vortex radius; 0.1 per second
     spawning                       where density is above a quarter of full smoke, energy below the given one
 """
 
@@ -68,6 +68,7 @@ class Settings:
     exchange_radius: float
     redistributions: int
     edge: float
+    even: bool
     release: bool
     project: bool
     contain: float
@@ -111,6 +112,7 @@ class Settings:
             exchange_radius=given("exchange_radius", 0.5 * radius),
             redistributions=int(given("redistributions", markers)),
             edge=control.edge,
+            even=control.even,
             release=control.release,
             project=control.project,
             contain=control.contain,

@@ -11,7 +11,7 @@ Exchange       omega_i += dt nu sum_j d_ij (V_j omega_j - V_i omega_i) / V,  V_i
                dt nu V_i sum_j d_ij / V <= 1; where that fails the whole step is shortened by one common factor.
 Spinning       omega + dt J(u) omega at its old length (3D).                                       [equation 8]
 Spawning       darts at markers, below.                                                            [section 5.5]
-Removal        not in the paper: a vortex that has left the smoke, or has less than a twentieth of the mean strength,
+Removal        not in the paper: a vortex that has left the smoke, or has less than a quarter of the mean strength,
                makes room for a new one; else a shape that moves on would lose its turbulence.
 """
 
@@ -23,7 +23,7 @@ from keyfluid.controllers.particles.lattice import Lattice, columns
 from keyfluid.controllers.particles.settings import Settings
 from keyfluid.kernels import particles_move, vortex
 
-SPENT = 0.05
+SPENT = 0.25
 """Share of the mean strength below which a vortex is removed."""
 
 THIN = 0.25
