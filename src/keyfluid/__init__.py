@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "KeyfluidError": "errors",
+    "LiveRun": "runs.live",
     "Progress": "runs.session",
     "RunResult": "runs.run",
     "Scene": "scenes",

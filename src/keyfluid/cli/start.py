@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,6 +28,10 @@ Preview = Annotated[
     typer.Option(metavar="[RESOLUTION]", help="A coarser grid, nothing else; alone: half the scene's resolution."),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the run that is in the folder.")]
+WatchScene = Annotated[
+    bool,
+    typer.Option("--watch", help="Take up [control] whenever the scene is saved; latest.png shows the last frame."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Progress and result as JSON lines.")]
 
 LONG = 30.0
@@ -39,6 +44,7 @@ def run(
     set_: Set = None,
     threads: Threads = None,
     preview: Preview = None,
+    watch: WatchScene = False,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
@@ -46,7 +52,9 @@ def run(
     from keyfluid.scenes import load_scene
 
     loaded = _previewed(load_scene(scene, set_ or ()), preview)
-    _finish(*_run_scene(loaded, output or Path("out") / loaded.name, threads, overwrite, as_json), as_json)
+    watched = (scene, set_ or ()) if watch else None
+    folder = output or Path("out") / loaded.name
+    _finish(*_run_scene(loaded, folder, threads, overwrite, as_json, watched), as_json)
 
 
 def resume(
@@ -84,7 +92,7 @@ def gallery(
             print(f"{key:<{width}}  {_first_line(path)}")
         print("\nkeyfluid gallery NAME -o FOLDER runs one")
         return
-    run(_bundled_scene(name), output, set_, threads, preview, overwrite, as_json)
+    run(_bundled_scene(name), output, set_, threads, preview, False, overwrite, as_json)
 
 
 def wedge(
@@ -162,7 +170,12 @@ def _previewed(scene: Scene, resolution: int | None) -> Scene:
 
 
 def _run_scene(
-    scene: Scene, folder: Path, threads: int | None, overwrite: bool, as_json: bool
+    scene: Scene,
+    folder: Path,
+    threads: int | None,
+    overwrite: bool,
+    as_json: bool,
+    watched: tuple[Path, Sequence[str]] | None = None,
 ) -> tuple[RunResult, Path]:
     from keyfluid.cli.progress import Display, StopSwitch
     from keyfluid.controllers import controller_for
@@ -178,8 +191,14 @@ def _run_scene(
     if expected.seconds > LONG and not as_json:
         cells = " x ".join(map(str, problem.grid.cells))
         print(f"{scene.name}: {cells} cells, {problem.frames} frames; {expected.line()}", file=sys.stderr)
+    watch = None
+    if watched is not None:
+        from keyfluid.runs.watch import Watch
+
+        path, overrides = watched
+        watch = lambda place: Watch(problem, path, overrides, place)  # noqa: E731
     with StopSwitch().armed() as stop, Display(as_json) as display:
-        return run_problem(problem, folder, overwrite, display, stop), folder
+        return run_problem(problem, folder, overwrite, display, stop, watch), folder
 
 
 def _finish(result: RunResult, folder: Path, as_json: bool) -> None:

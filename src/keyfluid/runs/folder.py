@@ -22,9 +22,9 @@ from keyfluid.scenes import Scene, dump_scene, load_scene
 
 FILES = (
     "scene.toml", "result.json", "checkpoint.npz", "strip.png", "report.html",
-    "video.webp", "video.gif", "video.mp4",
+    "video.webp", "video.gif", "video.mp4", "latest.png", "changes.json",
 )  # fmt: skip
-FOLDERS = {"frames": "*.npz", "vdb": "*.vdb", "png": "*.png"}
+FOLDERS = {"frames": "*.npz", "vdb": "*.vdb", "png": "*.png", "ply": "*.ply"}
 """Folders that belong to a run, and which of their files do."""
 
 _PARTS = "checkpoint.*.npz"

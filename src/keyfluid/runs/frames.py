@@ -8,7 +8,7 @@ go on from it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -64,6 +64,10 @@ class MemoryFrames:
 
     def indices(self) -> list[int]:
         return sorted(self._kept)
+
+    def keep(self, indices: Iterable[int]) -> None:
+        """Forget all other frames."""
+        self._kept = {index: self._kept[index] for index in indices if index in self._kept}
 
 
 class FolderFrames:

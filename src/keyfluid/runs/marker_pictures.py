@@ -53,7 +53,8 @@ class MarkerPainter:
 
     def picture(self, frames: Frames, index: int, view: View, light: Light) -> np.ndarray:
         cloud = self.cloud(frames[index])
-        wanted = [i for i in range(index, index - len(BLEND), -1) if i >= 0]
+        stored = set(frames.store.indices())
+        wanted = [i for i in range(index, index - len(BLEND), -1) if i in stored]
         shades = [self._shades(frames, i, light, cloud if i == index else None) for i in wanted]
         self._kept = {i: self._kept[i] for i in wanted}
         up = self.problem.scene.domain.up

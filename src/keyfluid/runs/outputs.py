@@ -22,6 +22,7 @@ from keyfluid.render import (
 )
 from keyfluid.runs.frames import Frames
 from keyfluid.runs.pictures import Film, Painter
+from keyfluid.runs.ply_files import write_points
 from keyfluid.runs.vdb_files import vdb_path, write_frame
 from keyfluid.scenes import dump_scene
 from keyfluid.scenes.problem import Problem
@@ -51,6 +52,8 @@ class Outputs:
         output = self.problem.scene.output
         if output.vdb:
             self.write_vdb(self.folder / "vdb")
+        if getattr(self.problem.scene.control, "ply", False):
+            self.write_ply(self.folder / "ply")
         if output.png:
             self.write_png(self.folder / "png")
         if output.video:
@@ -64,6 +67,13 @@ class Outputs:
         for done, index in enumerate(indices, 1):
             write_frame(vdb_path(folder, self.problem, index), self.problem, self.frames[index])
             self._told("vdb", done, len(indices))
+
+    def write_ply(self, folder: Path) -> None:
+        """The markers of every frame."""
+        _make(folder)
+        for index in self.frames.store.indices():
+            self._told("ply", index, self.frames.store.indices()[-1])
+            write_points(folder, self.problem, self.frames[index])
 
     def write_png(self, folder: Path) -> None:
         start = self.problem.scene.output.start_frame

@@ -15,6 +15,7 @@ from keyfluid.runs.folder import RunFolder
 from keyfluid.runs.frames import Frames
 from keyfluid.runs.outputs import Outputs
 from keyfluid.runs.session import Listener, Progress, Session
+from keyfluid.runs.watch import Watch
 from keyfluid.scenes import Scene, load_scene
 from keyfluid.scenes.problem import Problem, build
 from keyfluid.threads import available, set_threads
@@ -74,12 +75,15 @@ def run_problem(
     overwrite: bool = False,
     progress: Listener | None = None,
     should_stop: Callable[[], bool] = lambda: False,
+    watch: Callable[[Path], Watch] | None = None,
 ) -> RunResult:
-    """Run what `build` made of a scene."""
+    """Run what `build` made of a scene; `watch` makes, of the run's folder, what looks after [control] meanwhile."""
     method = problem.scene.control.method
     controller = controller_for(method)
     place = RunFolder.begin(folder, problem.scene, overwrite) if folder is not None else None
     session = Session(problem, method, place, progress, should_stop)
+    if watch is not None and place is not None:
+        session.watch = watch(place.path)
     try:
         return _go(session, problem, controller.run, progress)
     except KeyfluidError:

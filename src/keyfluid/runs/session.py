@@ -15,6 +15,7 @@ from keyfluid.runs import metrics
 from keyfluid.runs.folder import RunFolder
 from keyfluid.runs.frames import PARTICLES, Frames, MemoryFrames
 from keyfluid.runs.outputs import Outputs
+from keyfluid.runs.watch import Watch
 from keyfluid.scenes.problem import Problem
 from keyfluid.threads import threads
 
@@ -54,7 +55,7 @@ class Session:
         self.frames = Frames(self.store, problem.grid, list(problem.densities))
         self.restored: Checkpoint | None = None
         self.metas: dict[int, Mapping[str, Any]] = {}
-        self.watch: Callable[[Any], Any] | None = None
+        self.watch: Watch | None = None
         self._listener, self._should_stop = listener, should_stop
         self._logged: list[dict[str, Any]] = []
         self._counts = {"iterations": 0, "evaluations": 0}
@@ -97,6 +98,8 @@ class Session:
         }
         self.store.put(index, arrays, meta)
         self.metas[index] = meta
+        if self.watch is not None:
+            self.watch.show(self.frames, index)
 
     def checkpoint(
         self,
@@ -136,7 +139,7 @@ class Session:
         self._listener(Progress(done, total, unit, error, note, left))
 
     def control(self, current: Any) -> Any:
-        return current if self.watch is None else self.watch(current)
+        return current if self.watch is None else self.watch.control(current, max(self.metas, default=0) + 1)
 
     def log(self, **values: float) -> None:
         self._logged.append({name: _plain(value) for name, value in values.items()})

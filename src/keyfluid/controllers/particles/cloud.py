@@ -98,7 +98,7 @@ class Cloud:
 
     def steer(self, frame: int, step: int, time: float, dt: float) -> bool:
         """Match, attract: the control particles' velocities for a step that ends at `time`. False: nobody pulls."""
-        turn = acting(self.turns, frame)
+        turn = acting(self.turns, min(frame, self.problem.frames))
         if turn is None or turn.blend == 0 or self.control.count == 0:
             self.control.coast(self.settings, dt)
             return False
@@ -121,7 +121,7 @@ class Cloud:
 
     def distance(self, frame: int, time: float, lattice: Lattice) -> np.ndarray | None:
         """Signed distance of the target that acts, on a lattice; one that does not move is measured once."""
-        turn = acting(self.turns, frame)
+        turn = acting(self.turns, min(frame, self.problem.frames))
         if turn is None:
             return None
         shape = self.shape_of(turn)
@@ -136,9 +136,11 @@ class Cloud:
 
     def redistribute(self, step: int, packed: np.ndarray, lattice: Lattice, trials: int) -> None:
         """Algorithm 2. Its text puts stray markers where control is; its printed loop ends where there is none (`until
-        potential < epsilon`), and would draw on inside the shape. Here it ends where the potential is not below, and with
+        potential < epsilon`), and would draw on inside the shape. Here it ends where the potential is not below. With
         `even`, which the paper has not, only where the smoke was not full before the step: strays then fill thin
-        places, and the shape does not become clumpy."""
+        places, and the shape does not become clumpy. Epsilon is `edge` times the mean potential of the control
+        particles; the paper's "must be small" is so that a draw can succeed, which half of the mean always allows.
+        """
         self.teleports = 0
         if trials == 0 or self.control.count == 0:
             return
@@ -154,7 +156,8 @@ class Cloud:
         words = (key(self.seed, stream, step, self.index) for stream in (Stream.CHOOSE, Stream.PLACE))
         particles_redistribute.redistribute(
             *words, trials, *self.markers.position, *self.markers.before, potential, self.smoke,
-            self.grid.real(full), self.grid.inverse, self.grid.cells, self.grid.real(edge), low, high, packed, lattice.inverse, lattice.cells, moved,
+            self.grid.real(full), self.grid.inverse, self.grid.cells, self.grid.real(edge), low, high, packed,
+            lattice.inverse, lattice.cells, moved,
         )  # fmt: skip
         self.teleports = int(moved.sum())
 

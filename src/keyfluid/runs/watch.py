@@ -1,0 +1,81 @@
+"""`run --watch`: [control] is taken from the scene file whenever it is saved, and latest.png shows the last frame.
+
+Only [control] changes in a run that goes on; a file with other changes, or with faults, is named and left alone. What
+was taken up, and at which frame, stands in changes.json, which LiveRun.replay reads; a checkpoint holds it too, so a
+run that was stopped goes on with what it had.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from keyfluid.errors import KeyfluidError
+from keyfluid.render import save_png
+from keyfluid.runs.container import write_whole
+from keyfluid.runs.frames import Frames
+from keyfluid.runs.pictures import Painter
+from keyfluid.scenes import load_scene
+from keyfluid.scenes.problem import Problem
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+class Watch:
+    """Looks at `path` between frames; `overrides` are those the run was started with."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        path: Path,
+        overrides: Sequence[str],
+        folder: Path,
+        say: Callable[[str], None] = _say,
+    ) -> None:
+        if problem.scene.control.method != "particles":
+            raise KeyfluidError(
+                f"--watch: method {problem.scene.control.method!r} can't change while it runs; 'particles' can"
+            )
+        self.problem, self.path, self.overrides, self.folder, self._say = problem, path, overrides, folder, say
+        self._seen = self._stamp()
+        self._painter = Painter(problem)
+        self._changes: list[dict[str, Any]] = []
+
+    def control(self, current: Any, frame: int) -> Any:
+        """[control] from `frame` on."""
+        stamp = self._stamp()
+        if stamp == self._seen:
+            return current
+        self._seen = stamp
+        try:
+            scene = load_scene(self.path, self.overrides)
+        except KeyfluidError as error:
+            self._say(f"{self.path.name} was saved with faults and is not taken up: {str(error).splitlines()[0]}")
+            return current
+        if scene.control.method != current.method:
+            self._say(f"control.method can't change while a run goes on; it stays {current.method!r}")
+            return current
+        if scene.control != current:
+            self._changes.append({"frame": frame, "control": scene.control.model_dump(mode="json")})
+            content = json.dumps(self._changes, indent=2).encode()
+            write_whole(self.folder / "changes.json", lambda file: file.write(content), sync=False)
+            self._say(f"[control] of {self.path.name} taken up at frame {frame}")
+        if scene.model_copy(update={"control": current}) != self.problem.scene.model_copy(update={"control": current}):
+            self._say(f"{self.path.name} differs outside of [control] too; that needs a new run")
+        return scene.control
+
+    def show(self, frames: Frames, index: int) -> None:
+        """Draw the frame that was just stored."""
+        save_png(self.folder / "latest.png", self._painter.frame(frames, index))
+
+    def _stamp(self) -> tuple[int, int]:
+        try:
+            stat = self.path.stat()
+        except OSError:
+            return self._seen if hasattr(self, "_seen") else (0, 0)
+        return stat.st_mtime_ns, stat.st_size
