@@ -207,7 +207,9 @@ class OptimisedControl(Table):
         default=None, description="steps between two sets of unknowns, for windows and integrated; default 1"
     )
     iterations: Annotated[int, whole(1, 1_000_000)] | None = Field(
-        default=None, description="of the optimiser, at most, in each stage; default 60 (presets: the paper's)"
+        default=None,
+        description="of the optimiser, at most, in each stage, half as many on coarser grids; default 120 (presets: "
+        "the paper's)",
     )
     tau: Annotated[float, number(at_least=0, at_most=1)] | None = Field(
         default=None,
@@ -304,6 +306,65 @@ class SpectralControl(OptimisedControl):
     )
 
 
+class SpacetimeControl(Table):
+    """Spacetime control [Pan & Manocha 2017]: all steps optimised together by ADMM, then the forces replayed."""
+
+    method: Literal["spacetime"] = Field(
+        ...,
+        description="keyframes are met by the least force; the smoke is free after the last. Walls or periodic sides; "
+        "no obstacles, sources or buoyancy. steps_per_frame = \"auto\" is one step: steps are implicit",
+    )
+    r: Annotated[float, number(above=0, at_most=1e9)] = Field(
+        default=1e3,
+        description="r (eq. 5): price of forces, the paper's number at 128 cells along the longest side and steps of "
+        "0.025 s; more is freer and less exact. Its meaning does not change with resolution and step",
+    )
+    K: Annotated[float, number(above=0, at_most=1e9)] = Field(
+        default=1e3,
+        description="K (eq. 6): price of the gap between the velocities of the two subproblems, the paper's number; it "
+        "changes the way, not the end",
+    )
+    beta: Annotated[float, number(above=0, at_most=1.618)] = Field(
+        default=1.0, description="beta: step of the multipliers; beyond 1.618 ADMM diverges"
+    )
+    balance: Flag = Field(
+        default=True, description="K is doubled or halved where the two residuals differ by more than ten"
+    )
+    duals: Literal["every", "settled"] = Field(
+        default="every",
+        description='multipliers move in every iteration, or ("settled", section 5) when the objective has settled',
+    )
+    iterations: Annotated[int, whole(at_least=1, at_most=1000)] = Field(
+        default=50, description="most outer iterations"
+    )
+    tolerance: Annotated[float, number(above=0, at_most=1)] = Field(
+        default=0.01, description="eps_ADMM: stops when no density changes by more, as a share of the peak"
+    )
+    advection_iterations: Annotated[int, whole(at_least=1, at_most=100)] = Field(
+        default=2, description="iterations of eq. 8 in each outer one"
+    )
+    solver: Literal["gauss-newton", "fas"] = Field(
+        default="gauss-newton",
+        description="of the Navier-Stokes subproblem: projected Gauss-Newton-CG, or the paper's multigrid "
+        "(algorithm 2; cells along each axis must be a multiple of 8)",
+    )
+    flow_tolerance: Annotated[float, number(above=0, at_most=1)] = Field(
+        default=1e-5, description="eps_FAS: largest residual of that subproblem, in cells and steps"
+    )
+    transport: Literal["upwind", "semi-lagrangian"] = Field(
+        default="upwind", description="how the smoke is carried: eq. 4, or as in figure 4"
+    )
+    free_start: Flag = Field(
+        default=False, description="the initial velocity is optimised too (as eq. 10 has it), at no cost in forces"
+    )
+    horizon: Annotated[int, whole(at_least=2, at_most=100_000)] | None = Field(
+        default=None,
+        description="receding horizon (section 6): frames optimised together, at least up to the next keyframe; "
+        "default: all",
+    )
+
+
 AnyControl = Annotated[
-    NoControl | AdjointControl | ParticlesControl | SpectralControl | TargetControl, Field(discriminator="method")
+    NoControl | AdjointControl | ParticlesControl | SpectralControl | SpacetimeControl | TargetControl,
+    Field(discriminator="method"),
 ]

@@ -47,8 +47,7 @@ class Keyframes:
             f"{control.count:,} unknowns ({timing.count} x {control.basis.count:,}, {control.nbytes / 1e6:.1f} MB; "
             f"with the optimiser's vectors {optimiser_bytes(control, settings.history) / 1e6:.1f} MB)",
             str(plan),
-            f"{len(stages)} stages of at most {settings.iterations} iterations: "
-            + "; ".join(stage.label for stage in stages),
+            "stages: " + "; ".join(f"{stage.label} (at most {stage.iterations} iterations)" for stage in stages),
         ]
 
     def run(self, problem: Problem, shell: Shell) -> None:
@@ -108,8 +107,9 @@ class _Search:
 
     def __init__(self, shell: Shell, settings: Settings, stages: Sequence[Stage], number: int) -> None:
         self.shell, self.settings, self.number = shell, settings, number
-        self.stage, self.total = stages[number], len(stages) * settings.iterations
-        self.label = self.stage.label
+        self.stage, self.label = stages[number], stages[number].label
+        self.before = sum(stage.iterations for stage in stages[:number])
+        self.total = sum(stage.iterations for stage in stages)
         self.evaluation = Evaluation(self.stage, settings)
         self.optimiser = optimiser_of(self.stage, settings, number)
         self._values: dict[int, float] = {}
@@ -135,14 +135,14 @@ class _Search:
 
     def _done(self, state: Minimisation) -> bool:
         """Tang's rule: the relative decrease of an iteration falls under tau [section 4.2]."""
-        if state.stalled or state.iteration >= self.settings.iterations:
+        if state.stalled or state.iteration >= self.stage.iterations:
             return True
         return 0 <= state.decrease < self.settings.tau
 
     def _keep(self, state: Minimisation) -> None:
         shell, now = self.shell, state.now
         error = self.evaluation.error if self.evaluation.evaluations else None
-        done = self.number * self.settings.iterations + state.iteration
+        done = self.before + state.iteration
         if error is not None:
             shell.log(iteration=done, objective=now.value, error=error, stage=self.number)
         self._values[state.iteration] = now.value

@@ -97,7 +97,7 @@ class Settings:
             growth=value("growth", KOLMOGOROV),
             scaling=value("scaling", 1.5 if dim == 2 else 2.0) if basis == "potential" else 0.0,
             tau=value("tau", 5e-5 if dim == 2 else 1e-5),
-            iterations=value("iterations", 60),
+            iterations=value("iterations", 120),
             history=value("history", 10),
             gamma=value("gamma", "none"),
             blur=tuple(value("blur", (0.04 * longest, 0.02 * longest, 0.0))),
@@ -108,6 +108,10 @@ class Settings:
             coarse=min(coarse, most) if coarse is not None else most,
             budget=None if value("memory") is None else int(value("memory") * 1e6),
         )
+
+    def iterations_of(self, final_grid: bool) -> int:
+        """A coarser grid is only a start: half of the iterations are enough there."""
+        return self.iterations if final_grid else max(1, self.iterations // 2)
 
     def cutoffs(self, problem: Problem) -> list[float | None]:
         """The bands k_0, 2^a k_0, ... up to the cutoff, rounded down to half waves [Tang 2021, eq. 10]."""

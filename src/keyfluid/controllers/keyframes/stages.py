@@ -34,6 +34,7 @@ class Stage:
     problem: Problem
     control: Control
     blur: float
+    iterations: int
     label: str
 
 
@@ -52,7 +53,8 @@ def plan_stages(problem: Problem, settings: Settings) -> list[Stage]:
         for cutoff in settings.cutoffs(level):
             control = make_control(level, settings, cutoff)
             for blur in blurs:
-                stages.append(Stage(level, control, blur, _label(level, settings, cutoff, blur)))
+                label = _label(level, settings, cutoff, blur)
+                stages.append(Stage(level, control, blur, settings.iterations_of(level is problem), label))
     return stages
 
 

@@ -1,0 +1,77 @@
+"""The gradient of every whole objective, against differences: each control, each price, each blur, 2D and 3D."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from keyframe_scenes import deep, flat, problem_of
+
+from keyfluid.controllers.keyframes.evaluation import Evaluation
+from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.stages import plan_stages
+from keyfluid.verify import observed_order
+
+FLAT = {
+    "winds": 'method = "adjoint"\nspacing = 0.25\nradius = 0.2',
+    "vortices, per step": 'method = "adjoint"\nbasis = "vortices"\nspacing = 0.25\ntime = "step"',
+    "both, windows": 'method = "adjoint"\nbasis = "winds+vortices"\nspacing = 0.3\ntime = "windows"\nwindow = 2',
+    "dense, priced": 'method = "adjoint"\nbasis = "dense"\nalpha = 3.0\nbeta = 2.0\ntime = "constant"',
+    "dense potential": 'method = "adjoint"\nbasis = "dense-potential"\nshear = 0.0',
+    "spectral": 'method = "spectral"\nshear = 5.0',
+    "spectral, blurred": 'method = "spectral"\ncutoff = 3\ngamma = "blur"\nblur = [0.05]\nwindow = 2',
+    "spectral, pyramid": 'method = "spectral"\ngamma = "pyramid"\nlevels = 3',
+    "without potential": 'method = "spectral"\npreset = "tang-forces"',
+    "upsampled": 'method = "spectral"\npreset = "upsampling"\ncutoff = 2\nfirst_band = 2',
+    "checkpointed": 'method = "spectral"\ncutoff = 2\nmemory = 0.07',
+}
+DEEP = {
+    "spectral": 'method = "spectral"\nshear = 5.0',
+    "winds and vortices": 'method = "adjoint"\nbasis = "winds+vortices"\nspacing = 0.4',
+    "dense": 'method = "adjoint"\nbasis = "dense"\nbeta = 2.0',
+}
+
+
+def slope_of(text):
+    problem = problem_of(text)
+    settings = Settings.of(problem)
+    evaluate = Evaluation(plan_stages(problem, settings)[-1], settings)
+    random = np.random.default_rng(5)
+    size = 0.3 / np.sqrt(evaluate.control.basis.count)
+    x, p = (size * random.standard_normal(evaluate.control.count) for _ in range(2))
+    value, gradient = evaluate(x)
+    # Small enough that few feet cross a cell's edge (a kink), large enough to stay clear of rounding.
+    steps = 10.0 ** np.arange(-3.5, -5.6, -0.5)
+    gaps = [abs(evaluate(x + h * p)[0] - value - h * float(gradient @ p)) for h in steps]
+    assert value > 1e-3
+    assert abs(float(gradient @ p)) > 1e-4
+    return observed_order(steps, gaps), evaluate
+
+
+@pytest.mark.parametrize("name", FLAT)
+def test_the_gradient_in_2d(name):
+    slope, evaluate = slope_of(flat(FLAT[name] + "\ncoarse = 0", "float64"))
+    assert slope == pytest.approx(2.0, abs=0.1)
+    if name == "checkpointed":
+        assert evaluate.plan.places < 6
+
+
+@pytest.mark.parametrize("sides", ["periodic", "open"])
+def test_the_gradient_with_other_sides(sides):
+    slope, _ = slope_of(flat('method = "spectral"\ncoarse = 0', "float64", f'boundary = ["{sides}", "walls"]'))
+    assert slope == pytest.approx(2.0, abs=0.1)
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_the_gradient_in_3d(name):
+    slope, _ = slope_of(deep(DEEP[name] + "\ncoarse = 0", "float64"))
+    assert slope == pytest.approx(2.0, abs=0.1)
+
+
+def test_a_wrong_gradient_is_noticed(monkeypatch):
+    """The price of a force without its factor two: slope 1."""
+    from keyfluid.objectives.force import ForcePrice
+
+    right = ForcePrice.term
+    monkeypatch.setattr(ForcePrice, "term", lambda self, f: (right(self, f)[0], 0.5 * right(self, f)[1]))
+    slope, _ = slope_of(flat(FLAT["dense, priced"] + "\ncoarse = 0", "float64"))
+    assert slope < 1.5

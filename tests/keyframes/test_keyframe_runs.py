@@ -1,0 +1,205 @@
+"""Whole optimisations: they arrive, they go on after a stop or a kill in the same bits, and say why they end."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from keyframe_scenes import deep, flat
+
+import keyfluid
+from keyfluid.errors import KeyfluidError
+from keyfluid.runs.container import load_arrays
+
+METHODS = {
+    "spectral": 'method = "spectral"\niterations = 12',
+    "bands": 'method = "spectral"\npreset = "tang"\ntime = "integrated"\niterations = 5\ncutoff = 4',
+    "winds": 'method = "adjoint"\nspacing = 0.2\niterations = 12\ncoarse = 0',
+    "annealed": 'method = "adjoint"\nbasis = "dense"\ngamma = "blur"\niterations = 5\ncoarse = 0',
+}
+STEERED = """
+name = "steered"
+[domain]
+resolution = 24
+[time]
+frames = 8
+fps = 8
+[smoke]
+initial = { shape = "disk", center = [0.4, 0.4], radius = 0.18 }
+[[keyframe]]
+frame = 6
+shape = "box"
+center = [0.6, 0.55]
+size = [0.32, 0.32]
+[output]
+vdb = false
+video = false
+size = 32
+"""
+
+
+def bits(frames):
+    return {i: [frames[i].densities["density"].tobytes(), frames[i].velocity.data.tobytes()] for i in (3, 6)}
+
+
+def errors(result):
+    return [key["relative_error"] for key in result.metrics["keyframes"]]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_control_steers(name):
+    result = keyfluid.run(STEERED + "[control]\n" + METHODS[name], threads=1)
+    history = [entry for entry in result.metrics["history"] if "objective" in entry]
+    assert history[0]["error"] > 0.9
+    assert errors(result)[0] < (0.3 if name == "spectral" else 0.5)
+    assert result.metrics["iterations"] == sum(e["iteration"] > 0 for e in history) - history_restarts(history)
+    assert result.metrics["evaluations"] >= result.metrics["iterations"]
+    assert result.metrics["max_divergence"] < 1e-5
+    assert abs(result.metrics["mass_drift"]) < 0.02
+    assert result.frames[7].force is None, "released after the last keyframe"
+    assert result.frames[6].force is not None
+
+
+def history_restarts(history):
+    """Each stage after the first logs its starting point too."""
+    return len({entry["stage"] for entry in history}) - 1
+
+
+def test_three_dimensions():
+    result = keyfluid.run(deep('method = "spectral"\niterations = 15\ncutoff = 3'), threads=1)
+    assert errors(result)[0] < 0.5
+
+
+def test_the_price_of_shear_keeps_the_flow_honest():
+    carried = {}
+    for shear in (0.0, 3.0):
+        control = f'[control]\nmethod = "spectral"\ncoarse = 0\niterations = 60\nshear = {shear}'
+        key = keyfluid.run(STEERED + control, threads=1).metrics["keyframes"][0]
+        assert key["iou"] > 0.9
+        carried[shear] = key["transported_iou"]
+    assert carried[3.0] > carried[0.0] + 0.01
+
+
+def test_threads_and_memory_change_no_bit():
+    text = flat('method = "spectral"\niterations = 6')
+    runs = [
+        keyfluid.run(text, threads=1),
+        keyfluid.run(text, threads=2),
+        keyfluid.run(text, threads=1, overrides=["control.memory=0.2"]),
+    ]
+    first, *others = [[bits(run.frames)[3], run.metrics["history"]] for run in runs]
+    for other in others:
+        assert other == first
+
+
+def frames_of(folder):
+    found = {}
+    for path in sorted((folder / "frames").glob("*.npz")):
+        arrays, _ = load_arrays(path)
+        found[path.name] = {name: array.tobytes() for name, array in arrays.items()}
+    return found
+
+
+def result_of(folder):
+    result = json.loads((folder / "result.json").read_text())
+    return {name: value for name, value in result.items() if name not in ("seconds", "peak_memory_mb")}
+
+
+def test_killed_at_random_moments_it_ends_in_the_same_bits(tmp_path):
+    scene = tmp_path / "scene.toml"
+    scene.write_text(STEERED + '[control]\nmethod = "spectral"\npreset = "tang"\ntime = "step"\niterations = 9\n')
+    keyfluid.run(scene, tmp_path / "whole", threads=1)
+    folder, chance = tmp_path / "run", random.Random(7)
+    words = ["run", str(scene), "-o", str(folder)]
+    for attempt in range(6):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "keyfluid", *words, "--threads", "1"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        seen = {path.name for path in folder.glob("checkpoint.*.npz")}
+        for _ in range(6000):
+            if process.poll() is not None or {p.name for p in folder.glob("checkpoint.*.npz")} - seen:
+                break
+            time.sleep(0.005)
+        time.sleep(chance.uniform(0, 0.6))
+        process.send_signal(signal.SIGKILL if attempt % 2 == 0 else signal.SIGINT)
+        process.wait()
+        words = ["resume", str(folder)]
+    keyfluid.resume(folder, threads=1)
+    assert frames_of(folder) == frames_of(tmp_path / "whole")
+    assert result_of(folder) == result_of(tmp_path / "whole")
+    assert len(list(folder.glob("checkpoint.*.npz"))) <= 11, "old parts are removed"
+
+
+def test_it_stops_when_asked_and_keeps_its_place(tmp_path):
+    scene = STEERED + '[control]\nmethod = "spectral"\niterations = 10\n'
+    calls = iter([False] * 9 + [True] * 1000)
+    stopped = keyfluid.run(scene, tmp_path / "run", threads=1, should_stop=lambda: next(calls))
+    assert stopped.metrics["status"] == "stopped"
+    resumed = keyfluid.resume(tmp_path / "run", threads=1)
+    whole = keyfluid.run(scene, threads=1)
+    assert bits(resumed.frames) == bits(whole.frames)
+    assert resumed.metrics["evaluations"] == whole.metrics["evaluations"]
+
+
+def test_bands_leave_a_preview(tmp_path):
+    shown = []
+    keyfluid.run(
+        STEERED + '[control]\nmethod = "spectral"\npreset = "tang"\niterations = 4\ncutoff = 4\n',
+        tmp_path / "run",
+        threads=1,
+        progress=lambda p: shown.append((p.note, (tmp_path / "run" / "report.html").exists())),
+    )
+    assert shown[0][1] is False
+    assert any(there and "k <= 3" in note for note, there in shown), "the report of band 1 is there during band 2"
+
+
+@pytest.mark.parametrize(
+    ("control", "words"),
+    [
+        ('method = "spectral"\ncutoff = 40', "control.cutoff: 40 waves"),
+        ('method = "spectral"\nbands = "grow"\nfirst_band = 9\ncutoff = 4', "control.first_band"),
+        ('method = "adjoint"\nradius = 0.001', "half a cell"),
+        ('method = "adjoint"\nspacing = 5', "longer than the domain"),
+        ('method = "spectral"\nwindow = 300', "control.window"),
+        ('method = "spectral"\nmemory = 0.001', "too small"),
+        ('method = "adjoint"\nbasis = "wind"', "control.basis"),
+        ('method = "spectral"\nband = 3', "control.band"),
+    ],
+)
+def test_bad_input_is_one_line(control, words):
+    with pytest.raises(KeyfluidError) as error:
+        keyfluid.run(STEERED + "[control]\n" + control)
+    assert words in str(error.value)
+    assert "\n" not in str(error.value).strip()
+
+
+def test_auto_steps_and_no_keyframes_are_refused():
+    with pytest.raises(KeyfluidError, match="steps_per_frame"):
+        keyfluid.run(STEERED + '[control]\nmethod = "spectral"', overrides=['time.steps_per_frame="auto"'])
+    empty = STEERED[: STEERED.index("[[keyframe]]")] + STEERED[STEERED.index("[output]") :]
+    with pytest.raises(KeyfluidError, match="keyframe: there is none"):
+        keyfluid.run(empty + '[control]\nmethod = "spectral"')
+
+
+def test_no_frame_to_go_on_from(tmp_path):
+    keyfluid.run(STEERED + '[control]\nmethod = "spectral"\niterations = 2\n', tmp_path / "run", threads=1)
+    with pytest.raises(KeyfluidError, match="all frames at once"):
+        keyfluid.resume(tmp_path / "run", from_frame=3)
+
+
+def test_it_says_why_it_can_not_go_on():
+    """Smoke that fills the box: nothing that moves it changes it."""
+    text = STEERED.replace("radius = 0.18", "radius = 3.0").replace("size = [0.32, 0.32]", "size = [3, 3]")
+    text = text.replace("frame = 6", 'frame = 6\nmass = "keep"')
+    result = keyfluid.run(text + '[control]\nmethod = "spectral"', threads=1)
+    notes = [entry["note"] for entry in result.metrics["history"] if "note" in entry]
+    assert notes
+    assert all("gradient is zero" in note for note in notes)
+    assert np.isfinite(errors(result)[0])
