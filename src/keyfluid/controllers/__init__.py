@@ -12,6 +12,7 @@ METHODS = {
     "particles": "keyfluid.controllers.particles.controller:Particles",
     "adjoint": "keyfluid.controllers.keyframes.controller:Keyframes",
     "spectral": "keyfluid.controllers.keyframes.controller:Keyframes",
+    "spacetime": "keyfluid.controllers.spacetime.controller:Spacetime",
     "target": "keyfluid.controllers.target.controller:Target",
 }
 """`control.method` -> "module:class", imported when it is used."""

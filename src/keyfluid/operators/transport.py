@@ -108,11 +108,14 @@ class Transport(Operator):
         return count
 
     def _terms(self, rho: np.ndarray, w: np.ndarray, substeps: int) -> list[np.ndarray]:
-        """rho, A rho / m, (A / m)^2 rho / 2!, ... up to the first that does not matter (it is left out)."""
+        """rho, A rho / m, (A / m)^2 rho / 2!, ... up to the first that does not matter (it is left out).
+
+        The term of order 1 stays in any case: at rest it is zero and its derivative is not.
+        """
         terms, enough = [rho], TOLERANCE * float(np.abs(rho).max())
         while len(terms) <= MOST_TERMS:
             term = self._carry(terms[-1], w, w, 1.0 / (len(terms) * substeps))
-            if float(np.maximum(term.max(), -term.min())) <= enough:
+            if len(terms) > 1 and float(np.maximum(term.max(), -term.min())) <= enough:
                 break
             terms.append(term)
         return terms

@@ -1,0 +1,156 @@
+"""The outer loop: advection and Navier-Stokes optimisation in turns [algorithm 3].
+
+    repeat    v*  from the advection subproblem with the guide v + lambda / K        (a fixed number of iterations)
+              v, u from the Navier-Stokes subproblem with the guide v* - lambda / K  (to its tolerance, warm)
+              stop when no density at any step changed by more than the tolerance since the last time
+              lambda <- lambda + K beta (v - v*)
+
+`dual` is lambda / K, so that it is a velocity. Residual balancing [Boyd et al. 2011, 3.4.1] keeps |v - v*| and the
+change of v* within a factor of ten by doubling or halving K. Settled duals: the augmented-Lagrangian variant of
+section 5, lambda only moves when the objective has settled for the lambda before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from keyfluid.controllers.spacetime.advection import Advection, FixedPoint, Sweep
+from keyfluid.controllers.spacetime.flow import Flow, dot, peak
+from keyfluid.controllers.spacetime.gauss_newton import FlowReport
+from keyfluid.controllers.spacetime.settings import Settings
+
+UNBALANCED = 10.0
+SETTLED = 0.02
+FEWEST = 3
+"""Iterations before the stop rule is asked: the first ones may be small because they are the first."""
+
+
+class FlowSolver(Protocol):
+    """A solver of the Navier-Stokes subproblem: improves v in place, returns its forces."""
+
+    def solve(self, v: np.ndarray, guide: np.ndarray, kappa: float) -> tuple[np.ndarray, FlowReport]: ...
+
+
+@dataclass
+class Record:
+    """One outer iteration, for the history."""
+
+    match: float
+    force: float
+    change: float
+    gap: float
+    advection_residual: float
+    flow: FlowReport
+
+    @property
+    def objective(self) -> float:
+        """Of eq. 5, with the metric C; densities as v* carries them."""
+        return self.match + self.force
+
+
+@dataclass(eq=False)
+class Admm:
+    """Where the outer loop stands; `arrays` and `meta` are all that a checkpoint needs."""
+
+    flow: Flow
+    advection: Advection
+    solver: FlowSolver
+    settings: Settings
+    v: np.ndarray
+    fixed_point: FixedPoint = field(init=False)
+    dual: np.ndarray = field(init=False)
+    penalty: float = field(init=False)
+    u: np.ndarray = field(init=False)
+    sweep: Sweep | None = None
+    iteration: int = 0
+    converged: bool = False
+    settled_value: float = np.inf
+
+    def __post_init__(self) -> None:
+        self.fixed_point = FixedPoint(self.advection, self.v.copy())
+        self.dual = np.zeros_like(self.v)
+        self.u = np.zeros_like(self.v)
+        self.penalty = self.settings.penalty
+
+    @property
+    def done(self) -> bool:
+        return self.converged or self.iteration >= self.settings.iterations
+
+    def advance(self) -> Record:
+        """One round of algorithm 3."""
+        settings, fixed_point = self.settings, self.fixed_point
+        before, guide_before = self.sweep, fixed_point.v
+        self.sweep, residuals = fixed_point.run(
+            self.v + self.dual, self.penalty, settings.advection_iterations
+        )
+        kappa = self.penalty / settings.force_weight
+        self.u, report = self.solver.solve(self.v, fixed_point.v - self.dual, kappa)
+        self.iteration += 1
+        gap = self.v - fixed_point.v
+        record = Record(
+            match=self.sweep.match,
+            force=0.5 * settings.force_weight * dot(self.u, self.u),
+            change=density_change(before, self.sweep),
+            gap=float(np.sqrt(dot(gap, gap) / max(dot(self.v, self.v), 1e-300))),
+            advection_residual=residuals[0],
+            flow=report,
+        )
+        self.converged = self.iteration >= FEWEST and record.change < settings.change_tolerance
+        if not self.converged:
+            self._move_duals(gap, guide_before, record.objective)
+        return record
+
+    def _move_duals(self, gap: np.ndarray, guide_before: np.ndarray, objective: float) -> None:
+        settings = self.settings
+        if settings.settled_duals:
+            value = objective + 0.5 * self.penalty * dot(gap, gap)
+            settled = value > (1.0 - SETTLED) * self.settled_value
+            self.settled_value = np.inf if settled else value
+            if not settled:
+                return
+        self.dual += self.dual.dtype.type(settings.beta) * gap
+        if settings.balance:
+            moved = self.fixed_point.v - guide_before
+            primal, movement = np.sqrt(dot(gap, gap)), np.sqrt(dot(moved, moved))
+            factor = 2.0 if primal > UNBALANCED * movement else 0.5 if movement > UNBALANCED * primal else 1.0
+            self.penalty *= factor
+            self.dual *= self.dual.dtype.type(1.0 / factor)
+            self.fixed_point.alpha = min(1.0, factor * self.fixed_point.alpha)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"v": self.v, "v_star": self.fixed_point.v, "dual": self.dual, "u": self.u}
+
+    def meta(self) -> dict[str, Any]:
+        return {
+            "iteration": self.iteration,
+            "converged": self.converged,
+            "penalty": self.penalty,
+            "alpha": self.fixed_point.alpha,
+            "settled_value": None if np.isinf(self.settled_value) else self.settled_value,
+            "evaluations": self.fixed_point.evaluations,
+        }
+
+    def restore(self, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
+        self.v, self.fixed_point.v = arrays["v"].copy(), arrays["v_star"].copy()
+        self.dual, self.u = arrays["dual"].copy(), arrays["u"].copy()
+        self.iteration, self.converged = int(meta["iteration"]), bool(meta["converged"])
+        self.penalty, self.fixed_point.alpha = float(meta["penalty"]), float(meta["alpha"])
+        self.settled_value = np.inf if meta["settled_value"] is None else float(meta["settled_value"])
+        self.fixed_point.evaluations = int(meta["evaluations"])
+        if self.iteration > 0:
+            self.sweep = self.advection.forward(self.fixed_point.v)
+
+
+def density_change(before: Sweep | None, after: Sweep) -> float:
+    """Largest change of any density at any step; infinite before there are two."""
+    if before is None:
+        return np.inf
+    return max(
+        peak(old.data - new.data)
+        for name, line in after.densities.items()
+        for old, new in zip(before.densities[name], line)
+    )

@@ -1,0 +1,200 @@
+"""`method = "spacetime"`: optimise all steps together, then replay the forces [Pan & Manocha 2017]."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from keyfluid.controllers.interface import Checkpoint, Problem, Shell, Stopped
+from keyfluid.controllers.spacetime.admm import Admm, FlowSolver, Record
+from keyfluid.controllers.spacetime.advection import Advection, Goal
+from keyfluid.controllers.spacetime.flow import Flow
+from keyfluid.controllers.spacetime.gauss_newton import GaussNewton
+from keyfluid.controllers.spacetime.refuse import refuse
+from keyfluid.controllers.spacetime.replay import Replay, Units
+from keyfluid.controllers.spacetime.settings import Settings
+from keyfluid.errors import KeyfluidError
+from keyfluid.fields import Field
+from keyfluid.grid import Grid, Kind
+from keyfluid.operators.advect import Advect
+from keyfluid.operators.base import Operator
+from keyfluid.operators.blur import Blur, gaussian_pyramid
+from keyfluid.operators.project import Project
+from keyfluid.operators.step_implicit import StepImplicit
+from keyfluid.operators.transport import Transport
+from keyfluid.solvers.solenoidal import Solenoidal
+
+FINEST, WIDEST = 0.5, 0.25
+"""Of the Gaussian pyramid: the finest filter in cells, the widest as a share of the longest side."""
+
+
+class Spacetime:
+    """The controller."""
+
+    def memory_bytes(self, problem: Problem) -> int:
+        """v, v*, lambda and u, what a solve of the subproblem holds beside them, and densities of two sweeps."""
+        return sum(memory_plan(problem).values())
+
+    def run(self, problem: Problem, shell: Shell) -> None:
+        plan = Plan.of(problem)
+        restored = shell.restored
+        if restored is not None and "phase" not in restored.meta:
+            raise KeyfluidError(
+                'method = "spacetime" optimises all frames together and can\'t begin from one; resume without --from'
+            )
+        if restored is not None and restored.meta["phase"] == "replay":
+            self._replay(plan, shell, restored.arrays.get("u"), restored)
+            return
+        admm = plan.admm()
+        if restored is not None:
+            admm.restore(restored.arrays, restored.meta)
+        self._optimise(plan, shell, admm)
+        self._replay(plan, shell, admm.u, None)
+
+    def _optimise(self, plan: Plan, shell: Shell, admm: Admm) -> None:
+        while not admm.done:
+            if shell.stop_requested:
+                raise Stopped
+            before = admm.fixed_point.evaluations
+            record = admm.advance()
+            shell.count(iterations=1, evaluations=admm.fixed_point.evaluations - before)
+            log(shell, admm, record, plan)
+            shell.checkpoint(admm.arrays(), {"phase": "optimise", **admm.meta()})
+
+    def _replay(self, plan: Plan, shell: Shell, forces: np.ndarray | None, restored: Checkpoint | None) -> None:
+        replay = plan.replay()
+        if restored is not None:
+            replay.restore(restored.arrays, int(restored.meta["frame"]))
+        else:
+            shell.frame(replay.first())
+        frames = plan.problem.frames
+        while replay.frame < frames:
+            if shell.stop_requested:
+                raise Stopped
+            shell.frame(replay.advance(forces))
+            steered = {"u": forces} if forces is not None and replay.frame * plan.steps_per_frame < plan.steps else {}
+            shell.checkpoint({**replay.arrays(), **steered}, {"phase": "replay", "frame": replay.frame})
+            shell.progress(replay.frame, frames, "frame")
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A scene as the iteration sees it: `steps` until the last keyframe, the rest of the frames are free."""
+
+    problem: Problem
+    settings: Settings
+    units: Units
+    steps_per_frame: int
+    steps: int
+    goals: list[Goal]
+
+    @classmethod
+    def of(cls, problem: Problem) -> Plan:
+        # Backward Euler is stable for any step, so "auto" means one step per frame.
+        steps_per_frame = problem.steps_per_frame or 1
+        dt = 1.0 / (problem.fps * steps_per_frame)
+        refuse(problem, steps_per_frame)
+        settings = Settings.of(problem.scene.control, problem.grid.spacing, max(problem.grid.size), dt)
+        goals = goals_of(problem, steps_per_frame)
+        units = Units(problem.grid.spacing, dt, problem.peaks)
+        return cls(problem, settings, units, steps_per_frame, max(goal.step for goal in goals), goals)
+
+    def admm(self) -> Admm:
+        problem, settings = self.problem, self.settings
+        flow = self.flow()
+        advection = Advection(
+            flow, self.units.inside(problem), self.goals, self.transport(), pyramid(problem.grid)
+        )
+        v = np.zeros((problem.grid.value_count(Kind.FACES), self.steps), problem.dtype)
+        # The scene's velocity, carried along unforced, would be a better guess than holding it; both are only guesses.
+        v += self.start().data[:, None]
+        return Admm(flow, advection, self.solver(flow), settings, v)
+
+    def flow(self) -> Flow:
+        grid = self.problem.grid
+        viscosity = self.problem.viscosity * self.units.dt / grid.spacing**2
+        return Flow(grid, Solenoidal(grid, self.problem.dtype), viscosity, self.settings.free_start)
+
+    def solver(self, flow: Flow) -> FlowSolver:
+        return GaussNewton(flow, self.settings.flow_tolerance)
+
+    def transport(self) -> Operator:
+        """In cells and steps: a dt of one spacing makes velocities cells per step."""
+        grid = self.problem.grid
+        return Transport(grid, grid.spacing) if self.settings.transport == "upwind" else Advect(grid, grid.spacing)
+
+    def start(self) -> Field:
+        problem = self.problem
+        (v,) = Project(problem.grid, dtype=problem.dtype).apply(problem.velocity * (1.0 / self.units.speed))
+        return v
+
+    def replay(self) -> Replay:
+        problem, grid = self.problem, self.problem.grid
+        step = StepImplicit(
+            grid, grid.spacing, problem.viscosity * self.units.dt / grid.spacing, dtype=problem.dtype
+        )
+        return Replay(
+            problem, self.units, self.steps_per_frame, self.transport(), step, self.units.inside(problem), self.start()
+        )
+
+
+def goals_of(problem: Problem, steps_per_frame: int) -> list[Goal]:
+    """One goal per keyframe and frame of its hold; those of weight 0 leave the smoke free."""
+    goals = []
+    for key in problem.keyframes:
+        target = Field.of(problem.grid, Kind.CENTRES, key.target, dtype=problem.dtype)
+        target = target * (1.0 / problem.peaks[key.field])
+        for frame in range(key.frame, min(key.frame + key.hold, problem.frames) + 1):
+            if key.weight > 0 and frame > 0:
+                goals.append(Goal(frame * steps_per_frame, key.field, target, key.weight, key.mask))
+    return goals
+
+
+def pyramid(grid: Grid) -> Blur:
+    """C: filters from half a cell to a quarter of the box, each twice as wide as the one before [section 4.1]."""
+    levels = 1 + max(0, math.floor(math.log2(WIDEST * max(grid.cells) / FINEST)))
+    return gaussian_pyramid(grid, FINEST * grid.spacing, levels)
+
+
+def log(shell: Shell, admm: Admm, record: Record, plan: Plan) -> None:
+    assert admm.sweep is not None
+    errors = [relative_error(goal, admm.sweep.densities) for goal in plan.goals]
+    shell.log(
+        iteration=admm.iteration,
+        objective=record.objective,
+        match=record.match,
+        force=record.force,
+        error=max(errors),
+        gap=record.gap,
+        change=record.change if math.isfinite(record.change) else 1.0,
+        advection_residual=record.advection_residual,
+        flow_residual=record.flow.residuals[-1],
+        flow_iterations=record.flow.cg_iterations,
+        penalty=admm.penalty,
+    )
+    shell.progress(admm.iteration, plan.settings.iterations, "iteration", max(errors), f"change {record.change:.2g}")
+
+
+def relative_error(goal: Goal, densities: Mapping[str, list[Field]]) -> float:
+    """|rho - rho*| / |rho*|, inside the goal's mask."""
+    share = 1.0 if goal.mask is None else goal.mask.reshape(-1)
+    miss = share * (densities[goal.field][goal.step].data.astype(np.float64) - goal.target.data)
+    return float(np.linalg.norm(miss) / np.linalg.norm(share * goal.target.data))
+
+
+def memory_plan(problem: Problem) -> dict[str, int]:
+    """Bytes by what they are for; the paper's bound is 8 n^d (1 + d) N numbers."""
+    steps_per_frame = problem.steps_per_frame or 1
+    last = max((min(key.frame + key.hold, problem.frames) for key in problem.keyframes), default=0)
+    item = problem.dtype.itemsize
+    velocities = item * problem.grid.value_count(Kind.FACES) * last * steps_per_frame
+    densities = item * problem.grid.count * last * steps_per_frame * len(problem.densities)
+    return {
+        "v, v*, lambda, u": 4 * velocities,
+        "guide, gradient, direction and work of the subproblems": 6 * velocities,
+        "densities of two sweeps": 2 * densities,
+        "pressures of the projection": 3 * item * problem.grid.count * last * steps_per_frame,
+    }

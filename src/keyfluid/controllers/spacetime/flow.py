@@ -1,0 +1,92 @@
+"""The Navier-Stokes subproblem: the trajectory closest to a guide whose forces are small [eq. 9 and appendix A].
+
+    minimise  E(v) = 1/2 sum |u_k|^2 + kappa/2 sum |v_k - g_k|^2          over fields without divergence
+    with      u_k = Q (v_{k+1} + Adv[v_{k+1}] - v_k)                       in cells and steps; kappa = (K / r) dt^2
+
+The guide is g = v* - lambda / K (eq. 9 as printed lacks lambda). A trajectory v[face, k] holds v_0 .. v_{N-1}: v_N
+moves no smoke, so it has no K term, its force is zero, and both are dropped. v_0 is the scene's and fixed unless
+`free_start` (eq. 10 frees it, which is a kick that costs nothing). Forces are kept one column late, u[face, k] =
+u_{k-1} and u[face, 0] = 0, so that they stand beside the velocity they lead to.
+
+Gradient  G_k = kappa (v_k - g_k) + (1 + Adv'[v_k])^T u_{k-1} - u_k, projected by Q: the first row of eq. 9. The other
+three rows, v and u without divergence and the equation of motion, hold by construction.
+Gauss-Newton  H d = kappa d + D^T Q D d,  (D d)_k = d_{k+1} + Adv'[v_{k+1}] d_{k+1} - d_k: the second derivative of Adv
+is left out, as in eq. 10.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from keyfluid.grid import Grid
+from keyfluid.kernels import vectors
+from keyfluid.operators.advect_vorticity import (
+    self_advection,
+    self_advection_tangent,
+    self_advection_transpose,
+)
+from keyfluid.solvers.solenoidal import Solenoidal
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """The fluid on a grid; viscosity as the diffusion number nu dt / dx^2."""
+
+    grid: Grid
+    solenoidal: Solenoidal
+    viscosity: float = 0.0
+    free_start: bool = False
+
+    def forces(self, v: np.ndarray) -> np.ndarray:
+        """u[face, k] = u_{k-1}, projected."""
+        return self._late(v, v + self_advection(self.grid, v, 1.0, self.viscosity))
+
+    def tangent(self, v: np.ndarray, d: np.ndarray) -> np.ndarray:
+        """Q D d."""
+        return self._late(d, d + self_advection_tangent(self.grid, v, d, 1.0, self.viscosity))
+
+    def transpose(self, v: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """D^T u; not projected."""
+        out = self_advection_transpose(self.grid, v, u, 1.0, self.viscosity)
+        out += u
+        out[:, :-1] -= u[:, 1:]
+        return out
+
+    def objective(self, u: np.ndarray, v: np.ndarray, guide: np.ndarray, kappa: float) -> float:
+        miss = v - guide
+        return 0.5 * dot(u, u) + 0.5 * kappa * dot(miss, miss)
+
+    def gradient(self, v: np.ndarray, u: np.ndarray, guide: np.ndarray, kappa: float) -> np.ndarray:
+        """Q G, the first row of eq. 9."""
+        out = self.transpose(v, u)
+        out += out.dtype.type(kappa) * (v - guide)
+        return self.admissible(out)
+
+    def curvature(self, v: np.ndarray, d: np.ndarray, kappa: float) -> np.ndarray:
+        """H d; not projected, the first column as it comes."""
+        out = self.transpose(v, self.tangent(v, d))
+        out += out.dtype.type(kappa) * d
+        return out
+
+    def admissible(self, d: np.ndarray) -> np.ndarray:
+        """The part of a change that is allowed, in place: no divergence, and v_0 stays unless it is free."""
+        if not self.free_start:
+            d[:, 0] = 0
+        return self.solenoidal.project(d)
+
+    def _late(self, v: np.ndarray, out: np.ndarray) -> np.ndarray:
+        out[:, 1:] -= v[:, :-1]
+        out[:, 0] = 0
+        return self.solenoidal.project(out)
+
+
+def dot(a: np.ndarray, b: np.ndarray) -> float:
+    """Euclidean inner product in float64; the same for any number of threads."""
+    return vectors.dot(a.reshape(-1), b.reshape(-1))
+
+
+def peak(a: np.ndarray) -> float:
+    """Largest absolute value."""
+    return float(np.maximum(a.max(), -a.min()))

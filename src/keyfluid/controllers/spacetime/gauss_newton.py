@@ -1,0 +1,138 @@
+"""Projected Gauss-Newton-CG for the Navier-Stokes subproblem (flow.py).
+
+Each step solves H d = -G on the admissible changes by conjugate gradients, preconditioned with
+Q (kappa + D_t^T D_t)^-1, where D_t is D without self-advection: exact for fluid at rest. Q commutes with the solve in
+time, so one projection serves for both. With viscosity the time solve stands between two implicit diffusions.
+
+Levenberg-Marquardt guard  kappa is raised to kappa + mu in H where a step does not lower E, and mu falls again after
+steps that do as promised: accept and reject as the paper asks for where r is large (section 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from keyfluid.controllers.spacetime.flow import Flow, dot, peak
+from keyfluid.fields import Field
+from keyfluid.grid import Kind
+from keyfluid.kernels import spacetime_time as kernels
+from keyfluid.operators.diffuse import Diffuse
+
+MOST_STEPS = 30
+MOST_CG = 400
+
+
+@dataclass
+class FlowReport:
+    """How a solve of the subproblem ended; `residuals` after each step (or V-cycle), largest |G| in cells and steps."""
+
+    converged: bool
+    residuals: list[float] = field(default_factory=list)
+    cg_iterations: int = 0
+    rejected: int = 0
+    solver: str = "gauss-newton"
+
+
+class GaussNewton:
+    """solve(v, guide, kappa) improves v in place."""
+
+    def __init__(self, flow: Flow, tolerance: float) -> None:
+        self.flow, self.tolerance = flow, tolerance
+
+    def solve(
+        self, v: np.ndarray, guide: np.ndarray, kappa: float, most_steps: int = MOST_STEPS
+    ) -> tuple[np.ndarray, FlowReport]:
+        """The forces u of the improved trajectory, and how it went."""
+        flow, damping = self.flow, 0.0
+        u = flow.forces(v)
+        value = flow.objective(u, v, guide, kappa)
+        gradient = flow.gradient(v, u, guide, kappa)
+        report = FlowReport(False, [peak(gradient)])
+        while report.residuals[-1] > self.tolerance and len(report.residuals) <= most_steps:
+            rough = max(0.3 * self.tolerance / report.residuals[-1], 1e-3)
+            step, iterations = self._direction(v, gradient, kappa + damping, rough)
+            report.cg_iterations += iterations
+            promised = -dot(gradient, step)
+            trial = v + step
+            trial_u = flow.forces(trial)
+            trial_value = flow.objective(trial_u, trial, guide, kappa)
+            # Below rounding of E itself nothing can be told from it: take the step if it lowers the residual.
+            hidden = promised < 1e-5 * value if v.dtype == np.float32 else promised < 1e-12 * value
+            if not hidden and not trial_value <= value - 1e-4 * promised:
+                damping = max(4.0 * damping, kappa)
+                report.rejected += 1
+                if report.rejected > most_steps:
+                    break
+                continue
+            trial_gradient = flow.gradient(trial, trial_u, guide, kappa)
+            if hidden and peak(trial_gradient) > 0.9 * report.residuals[-1]:
+                break
+            damping = 0.25 * damping if damping > 0.01 * kappa else 0.0
+            v[...], u, value, gradient = trial, trial_u, trial_value, trial_gradient
+            report.residuals.append(peak(gradient))
+        report.converged = report.residuals[-1] <= self.tolerance
+        return u, report
+
+    def _direction(self, v: np.ndarray, gradient: np.ndarray, kappa: float, rough: float) -> tuple[np.ndarray, int]:
+        """d with |H d + G| <= rough |G| in the preconditioner's norm."""
+        flow, precondition = self.flow, self._preconditioner(v, kappa)
+        real = v.dtype.type
+        residual = -gradient
+        d = np.zeros_like(v)
+        z = precondition(residual)
+        direction = z.copy()
+        product = dot(residual, z)
+        enough = rough * rough * product
+        for iteration in range(MOST_CG):
+            if not product > enough:
+                return d, iteration
+            curved = flow.admissible(flow.curvature(v, direction, kappa))
+            length = product / dot(direction, curved)
+            d += real(length) * direction
+            residual -= real(length) * curved
+            z = precondition(residual)
+            before, product = product, dot(residual, z)
+            direction *= real(product / before)
+            direction += z
+        return d, MOST_CG
+
+    def _preconditioner(self, v: np.ndarray, kappa: float) -> Callable[[np.ndarray], np.ndarray]:
+        carry, scale = _factors(v.shape[1], kappa, self.flow.free_start, v.dtype)
+        grid, viscosity = self.flow.grid, self.flow.viscosity
+
+        def in_time(q: np.ndarray) -> np.ndarray:
+            out = np.empty_like(q)
+            kernels.solve_in_time(q.reshape(-1), out.reshape(-1), q.shape[1], carry, scale)
+            return out
+
+        if viscosity == 0:
+            return in_time
+        smooth = Diffuse(grid, viscosity, grid.spacing**2, dtype=v.dtype)
+
+        def diffused(q: np.ndarray) -> np.ndarray:
+            out = np.empty_like(q)
+            for k in range(q.shape[1]):
+                out[:, k] = smooth.apply(Field(grid, Kind.FACES, np.ascontiguousarray(q[:, k])))[0].data
+            return out
+
+        return lambda q: diffused(in_time(diffused(q)))
+
+
+def _factors(steps: int, kappa: float, free_start: bool, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """kappa + D_t^T D_t = (1 + L) diag(pivot) (1 + L^T): what `solve_in_time` takes, carry = -L and 1 / pivot.
+
+    D_t d has the columns d_k - d_{k-1} for k >= 1; a fixed v_0 is a column of its own.
+    """
+    diagonal = np.full(steps, kappa + 2.0)
+    diagonal[-1] = kappa + 1.0
+    diagonal[0] = kappa + 1.0
+    carry = np.zeros(steps)
+    pivot = diagonal.copy()
+    for k in range(1, steps):
+        coupled = 1.0 if k > 1 or free_start else 0.0
+        carry[k] = coupled / pivot[k - 1]
+        pivot[k] -= coupled * carry[k]
+    return carry.astype(dtype), (1.0 / pivot).astype(dtype)

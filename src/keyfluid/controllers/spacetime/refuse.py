@@ -1,0 +1,35 @@
+"""What the method can't do, said before it starts."""
+
+from __future__ import annotations
+
+from keyfluid.boundary import Boundary
+from keyfluid.controllers.interface import Problem
+from keyfluid.errors import SceneError
+
+INSTEAD = 'or use method = "target" or "adjoint"'
+
+
+def refuse(problem: Problem, steps_per_frame: int) -> None:
+    """Raise for what is not in the paper: its smoke is in a box and pushed by control forces alone."""
+    if Boundary.OPEN in problem.grid.boundary:
+        raise SceneError(
+            "domain.boundary", f'"spacetime" knows walls and periodic sides, not open ones; close them, {INSTEAD}'
+        )
+    if problem.solids(0.0) is not None:
+        raise SceneError("obstacle", f'"spacetime" works in a box without obstacles; remove them, {INSTEAD}')
+    if problem.sources:
+        raise SceneError("source", f'"spacetime" moves the smoke there is and has no sources; remove them, {INSTEAD}')
+    if problem.buoyancy != 0:
+        raise SceneError("smoke.buoyancy", f'"spacetime" has no buoyancy; set it to 0, {INSTEAD}')
+    if problem.vorticity != 0:
+        raise SceneError("smoke.vorticity", f'"spacetime" has no vorticity confinement; set it to 0, {INSTEAD}')
+    keys = [(i, key) for i, key in enumerate(problem.keyframes) if key.weight > 0]
+    if not keys:
+        raise SceneError("keyframe", '"spacetime" needs a keyframe whose weight is above 0')
+    for i, key in keys:
+        if key.frame * steps_per_frame < 2 and not problem.scene.control.free_start:
+            raise SceneError(
+                f"keyframe[{i}].frame",
+                "the first step moves with the initial velocity, which is given; put the keyframe two steps or more "
+                "after the start, or set control.free_start",
+            )

@@ -1,0 +1,89 @@
+"""From forces to frames: the model of the paper run forward [eq. 1 to 3], and free after the last keyframe.
+
+    rho_{k+1} = A[rho_k, v_k],      v_{k+1} from the implicit step with u_k
+
+Inside in cells and steps and units of peak density; a frame is in metres, seconds and the scene's densities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from keyfluid.controllers.interface import FrameRecord, Problem
+from keyfluid.fields import Field
+from keyfluid.grid import Kind
+from keyfluid.operators.base import Operator
+from keyfluid.operators.step_implicit import StepImplicit
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Factors from cells and steps to metres and seconds."""
+
+    spacing: float
+    dt: float
+    peaks: Mapping[str, float]
+
+    @property
+    def speed(self) -> float:
+        return self.spacing / self.dt
+
+    @property
+    def force(self) -> float:
+        return self.spacing / self.dt**2
+
+    def inside(self, problem: Problem) -> dict[str, Field]:
+        """The scene's densities in units of their peaks."""
+        return {name: rho * (1.0 / self.peaks[name]) for name, rho in problem.densities.items()}
+
+
+@dataclass(eq=False)
+class Replay:
+    """The state after `step` steps, all in cells and steps."""
+
+    problem: Problem
+    units: Units
+    steps_per_frame: int
+    transport: Operator
+    flow_step: StepImplicit
+    densities: dict[str, Field]
+    velocity: Field
+    frame: int = 0
+
+    def first(self) -> FrameRecord:
+        return FrameRecord(0, self._state(), memory={"steps": 0})
+
+    def advance(self, forces: np.ndarray | None) -> FrameRecord:
+        """The next frame; `forces` as flow.py keeps them, u[face, k] = u_{k-1}, or None where the smoke is free."""
+        grid, steered = self.problem.grid, False
+        carriers = []
+        mean = Field.zeros(grid, Kind.FACES, self.problem.dtype)
+        for k in range(self.frame * self.steps_per_frame, (self.frame + 1) * self.steps_per_frame):
+            carriers.append((self.units.dt, self.velocity * self.units.speed))
+            self.densities = {
+                name: self.transport.forward(rho, self.velocity)[0] for name, rho in self.densities.items()
+            }
+            force = self.velocity.zeros_like()
+            if forces is not None and k + 1 < forces.shape[1]:
+                force, steered = force.like(np.ascontiguousarray(forces[:, k + 1])), True
+                mean = mean.add_scaled(self.units.force / self.steps_per_frame, force)
+            # Velocities are cells per step because dt is one spacing; forces are then cells per step and spacing.
+            (self.velocity,) = self.flow_step.forward(self.velocity, force * (1.0 / grid.spacing))
+        self.frame += 1
+        memory = {"steps": self.frame * self.steps_per_frame}
+        return FrameRecord(self.frame, self._state(), mean if steered else None, carriers, {}, memory)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"velocity": self.velocity.data, **{f"rho.{name}": rho.data for name, rho in self.densities.items()}}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], frame: int) -> None:
+        self.velocity = self.velocity.like(arrays["velocity"].copy())
+        self.densities = {name: rho.like(arrays[f"rho.{name}"].copy()) for name, rho in self.densities.items()}
+        self.frame = frame
+
+    def _state(self) -> dict[str, Field]:
+        state = {name: rho * self.units.peaks[name] for name, rho in self.densities.items()}
+        return {**state, "velocity": self.velocity * self.units.speed}

@@ -1,0 +1,72 @@
+"""The solenoidal projection Q of many steps at once, v[face, step], by the direct solver.
+
+v -> v - G (D G)^-1 D v for every step, as in operators/project.py: walls or periodic axes, no bodies. In cell units.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from keyfluid.grid import Grid, Kind
+from keyfluid.solvers.poisson import CENTRE_AXES
+from keyfluid.solvers.transforms import diagonal, eigenvalues
+
+Array = np.ndarray
+
+
+class Solenoidal:
+    """project(v): the part without divergence; walls come out as zero."""
+
+    def __init__(self, grid: Grid, dtype: np.typing.DTypeLike) -> None:
+        self.grid, self.dim = grid, grid.dim
+        self.axes = tuple(CENTRE_AXES[side] for side in grid.boundary)
+        values = -eigenvalues(grid.cells, self.axes)
+        inverse = np.zeros_like(values)
+        np.divide(1.0, values, out=inverse, where=values > 0)
+        self._inverse = inverse.astype(dtype)[..., None]
+
+    def component(self, v: Array, a: int) -> Array:
+        """A shaped view [cells or planes ..., step] of component a."""
+        layout = self.grid.layout(Kind.FACES)
+        return v[layout.parts[a]].reshape(*layout.shapes[a], v.shape[-1])
+
+    def divergence(self, v: Array) -> Array:
+        """Net outflow [cells ..., step]; what crosses walls does not count."""
+        out = np.zeros((*self.grid.cells, v.shape[-1]), v.dtype)
+        for a in range(self.dim):
+            part = self.component(v, a)
+            if self.grid.is_periodic(a):
+                out -= part
+                _along(out, a, None, -1)[...] += _along(part, a, 1, None)
+                _along(out, a, -1, None)[...] += _along(part, a, 0, 1)
+            else:
+                inner = _along(part, a, 1, -1)
+                _along(out, a, None, -1)[...] += inner
+                _along(out, a, 1, None)[...] -= inner
+        return out
+
+    def subtract_gradient(self, v: Array, p: Array) -> None:
+        """v -= G p in place; zero on walls."""
+        for a in range(self.dim):
+            part = self.component(v, a)
+            if self.grid.is_periodic(a):
+                part -= p
+                _along(part, a, 1, None)[...] += _along(p, a, None, -1)
+                _along(part, a, 0, 1)[...] += _along(p, a, -1, None)
+            else:
+                _along(part, a, 1, -1)[...] += _along(p, a, None, -1) - _along(p, a, 1, None)
+                _along(part, a, 0, 1)[...] = 0
+                _along(part, a, -1, None)[...] = 0
+
+    def pressure(self, v: Array) -> Array:
+        """p of v - G p, mean zero."""
+        return diagonal(-self.divergence(v), self.axes, self._inverse)
+
+    def project(self, v: Array) -> Array:
+        """Q v, in place."""
+        self.subtract_gradient(v, self.pressure(v))
+        return v
+
+
+def _along(q: Array, axis: int, start: int | None, stop: int | None) -> Array:
+    return q[(slice(None),) * axis + (slice(start, stop),)]
