@@ -132,7 +132,7 @@ def demo(
     from keyfluid.scenes import load_scene
 
     small = {
-        "target_word": [],
+        "spectral_word": ["control.iterations=60"],
         "plume_obstacle_2d": ["domain.resolution=144", "time.frames=72", "output.vdb=false"],
     }
     for name, overrides in small.items():
@@ -179,6 +179,7 @@ def _run_scene(
 ) -> tuple[RunResult, Path]:
     from keyfluid.cli.progress import Display, StopSwitch
     from keyfluid.controllers import controller_for
+    from keyfluid.controllers.interface import plan_lines
     from keyfluid.runs.estimate import estimate
     from keyfluid.runs.run import choose_threads, run_problem
     from keyfluid.scenes.problem import build
@@ -187,10 +188,14 @@ def _run_scene(
     choose_threads(problem, threads)
     for warning in problem.warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    expected = estimate(problem, controller_for(scene.control.method))
-    if expected.seconds > LONG and not as_json:
-        cells = " x ".join(map(str, problem.grid.cells))
-        print(f"{scene.name}: {cells} cells, {problem.frames} frames; {expected.line()}", file=sys.stderr)
+    controller = controller_for(scene.control.method)
+    expected = estimate(problem, controller)
+    if not as_json:
+        if expected.seconds > LONG:
+            cells = " x ".join(map(str, problem.grid.cells))
+            print(f"{scene.name}: {cells} cells, {problem.frames} frames; {expected.line()}", file=sys.stderr)
+        for line in plan_lines(controller, problem):
+            print(line, file=sys.stderr)
     watch = None
     if watched is not None:
         from keyfluid.runs.watch import Watch

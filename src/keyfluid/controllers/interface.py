@@ -243,3 +243,14 @@ class Controller(Protocol):
     def run(self, problem: Problem, shell: Shell) -> None:
         """Simulate from `shell.restored` or the start to the last frame; raise Stopped to end early."""
         ...
+
+
+def plan_lines(controller: Controller, problem: Problem) -> Sequence[str]:
+    """What a method will search or store, told before a run; a method says so in `plan_lines(problem)`, if it does."""
+    lines: Sequence[str] = controller.plan_lines(problem) if hasattr(controller, "plan_lines") else ()
+    return lines
+
+
+def simulations(controller: Controller, problem: Problem) -> float:
+    """How many free simulations' work a run is: `simulations(problem)` of a method that needs more than one."""
+    return float(controller.simulations(problem)) if hasattr(controller, "simulations") else 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from keyfluid.controllers.interface import Controller
+from keyfluid.controllers.interface import Controller, simulations
 from keyfluid.scenes.problem import Problem
 from keyfluid.threads import threads
 
@@ -35,7 +35,7 @@ def estimate(problem: Problem, controller: Controller) -> Estimate:
     return Estimate(
         problem.memory_estimate_bytes + controller.memory_bytes(problem),
         state * (problem.frames + 2) + kept,
-        steps * grid.count * cost * 1e-9 / (1 + 0.6 * (threads() - 1)),
+        simulations(controller, problem) * steps * grid.count * cost * 1e-9 / (1 + 0.6 * (threads() - 1)),
     )
 
 

@@ -29,6 +29,10 @@ _FIRST_STEP = 0.02
 valley of its own making (the letter F at 64^2: 0.3 reached in 8 evaluations, with ten times as much in 27)."""
 
 
+_PER_EVALUATION = 3.0
+"""Simulations' work of an evaluation, its line search included (docs/benchmarks.md: gradient over forward)."""
+
+
 class Keyframes:
     """The controller."""
 
@@ -36,6 +40,11 @@ class Keyframes:
         settings = Settings.of(problem)
         last = plan_stages(problem, settings)[-1]
         return Evaluation(last, settings).plan.total_bytes
+
+    def simulations(self, problem: Problem) -> float:
+        """An evaluation is a simulation and its adjoint; a coarser grid's is cheaper by its cells."""
+        stages = plan_stages(problem, Settings.of(problem))
+        return sum(_PER_EVALUATION * s.iterations * s.problem.grid.count for s in stages) / problem.grid.count
 
     def plan_lines(self, problem: Problem) -> Sequence[str]:
         """What will be searched, and what that takes."""
