@@ -239,7 +239,7 @@ class OptimisedControl(Table):
     shear: Multiplier | None = Field(
         default=None,
         description="price of velocity differences within a cell and a step; keeps flows such that the grid can "
-        "follow them, or the match is the grid's blur and not the flow's; default 1",
+        "follow them, or the match is the grid's blur and not the flow's; default 1 in 2D, 3 in 3D",
     )
     coarse: Annotated[int, whole(0, 8)] | None = Field(
         default=None,

@@ -104,7 +104,7 @@ class Settings:
             levels=value("levels", 4),
             alpha=value("alpha", 0.0),
             beta=value("beta", 0.0),
-            shear=value("shear", 1.0),
+            shear=value("shear", 1.0 if dim == 2 else 3.0),
             coarse=min(coarse, most) if coarse is not None else most,
             budget=None if value("memory") is None else int(value("memory") * 1e6),
         )
