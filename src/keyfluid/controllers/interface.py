@@ -209,6 +209,11 @@ class Shell(Protocol):
         """The frames given so far make a film, though not the final one: draw its strip and its curves."""
         ...
 
+    @property
+    def show_due(self) -> bool:
+        """Somebody may be waiting for a picture: it is a while since the last one."""
+        ...
+
     def note(self, text: str) -> None:
         """A line for the user that also stays in result.json's history: why something ended early, say."""
         ...

@@ -20,6 +20,7 @@ from keyfluid.scenes.problem import Problem
 from keyfluid.threads import threads
 
 _RESULT_INTERVAL = 0.5
+_SHOW_INTERVAL = 30.0
 _SYNC_INTERVAL = 2.0
 """Seconds between checkpoints that wait for the disk; the others outlive the process, but not a power cut."""
 
@@ -64,6 +65,7 @@ class Session:
         self._first_progress: tuple[float, int, str] | None = None
         self._result_written = 0.0
         self._synced = 0.0
+        self._shown = self._began
         self._keyframes: list[dict[str, Any]] = []
 
     # What the controller sees.
@@ -150,6 +152,11 @@ class Session:
         outputs = Outputs(self.problem, self.frames, self.folder.path)
         outputs.write_strip()
         outputs.write_report(self.result("running"))
+        self._shown = time.perf_counter()
+
+    @property
+    def show_due(self) -> bool:
+        return self.folder is not None and time.perf_counter() - self._shown > _SHOW_INTERVAL
 
     def note(self, text: str) -> None:
         self._logged.append({"note": text})

@@ -70,10 +70,8 @@ class Keyframes:
             search = _Search(shell, settings, stages, number)
             state = search.go(vector, state, values) if number == begun else search.go(vector)
             vector = state.now.x
-            final = number == len(stages) - 1
-            control = stages[-1].control if stage.problem is not problem else stage.control
-            replay(problem, shell, control, carry(vector, stage.control, control))
-            if not final:
+            search.film(vector)
+            if number < len(stages) - 1:
                 shell.show()
 
     def _restored(
@@ -116,7 +114,7 @@ class _Search:
 
     def __init__(self, shell: Shell, settings: Settings, stages: Sequence[Stage], number: int) -> None:
         self.shell, self.settings, self.number = shell, settings, number
-        self.stage, self.label = stages[number], stages[number].label
+        self.stage, self.label, self.final = stages[number], stages[number].label, stages[-1]
         self.before = sum(stage.iterations for stage in stages[:number])
         self.total = sum(stage.iterations for stage in stages)
         self.evaluation = Evaluation(self.stage, settings)
@@ -139,8 +137,17 @@ class _Search:
             state = self.optimiser.advance(state, self.evaluation)
             self.shell.count(1, state.evaluations - before)
             self._keep(state)
+            if self.shell.show_due:
+                self.film(state.now.x)
+                self.shell.show()
         self._say_why(state)
         return state
+
+    def film(self, vector: np.ndarray) -> None:
+        """The scene with these forces, on its own grid."""
+        there = self.final.problem
+        control = self.stage.control if self.stage.problem is there else self.final.control
+        replay(there, self.shell, control, carry(vector, self.stage.control, control))
 
     def _done(self, state: Minimisation) -> bool:
         """Tang's rule: the relative decrease of an iteration falls under tau [section 4.2]."""
