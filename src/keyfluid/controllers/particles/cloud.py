@@ -97,7 +97,7 @@ class Cloud:
         return count * self.marker_mass
 
     def steer(self, frame: int, step: int, time: float, dt: float) -> bool:
-        """Match, attract: the control particles' velocities for a step that ends at `time`. False: nobody pulls."""
+        """Match, attract: the control particles' velocities for a step that begins at `time`. False: nobody pulls."""
         turn = acting(self.turns, min(frame, self.problem.frames))
         if turn is None or turn.blend == 0 or self.control.count == 0:
             self.control.coast(self.settings, dt)
@@ -108,7 +108,7 @@ class Cloud:
         targets = np.ascontiguousarray(self._posed.at(time).astype(dtype))
         drift = None
         if self.settings.follow and self._posed.shape.moves:
-            drift = ((targets - self._posed.at(time - dt)) / dt).astype(dtype)
+            drift = ((self._posed.at(time + dt) - targets) / dt).astype(dtype)
         swaps = self.settings.swaps * (WARM_UP if fresh else 1)
         word = key(self.seed, Stream.SWAP, step, self.index)
         self.energy = self.control.swap(targets, swaps, word)

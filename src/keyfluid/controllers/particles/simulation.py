@@ -166,7 +166,7 @@ class Simulation:
             emitted = self._emit(start, dt)
         with self._timed("match and attract"):
             for cloud in self.clouds:
-                cloud.steer(frame, self.steps, end, dt)
+                cloud.steer(frame, self.steps, start, dt)
         with self._timed("control velocity"):
             bulk = self._bulk_velocity()
         with self._timed("vortex velocity"):
