@@ -12,7 +12,7 @@ import pygltflib as g
 import trimesh
 
 GALLERY = Path(__file__).resolve().parents[2] / "src" / "keyfluid" / "gallery"
-SECONDS, FPS = 6.0, 10.0
+SECONDS, FPS = 6.0, 8.0
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def mesh_of(bones: list[Bone]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.n
     for index, bone in enumerate(bones):
         start, end = np.array(bone.start), np.array(bone.end)
         length = float(np.linalg.norm(end - start))
-        capsule = trimesh.creation.capsule(height=length, radius=bone.radius, count=[8, 12])
+        capsule = trimesh.creation.capsule(height=length, radius=bone.radius, count=[6, 9])
         capsule.apply_transform(trimesh.geometry.align_vectors([0, 0, 1], (end - start) / length))
         capsule.apply_translation(0.5 * (start + end) - capsule.bounds.mean(axis=0))
         along = np.clip((capsule.vertices - start) @ (end - start) / length**2, 0.0, 1.0)
@@ -158,7 +158,7 @@ def write_glb(path: Path, bones: list[Bone]) -> None:
 def write_obj(path: Path, bones: list[Bone]) -> None:
     vertices, faces, _, _ = mesh_of(bones)
     lines = ["# A horse of capsules; made by benchmarks/results/_particles_assets.py"]
-    lines += [f"v {x:.4f} {y:.4f} {z:.4f}" for x, y, z in vertices]
+    lines += [f"v {x:.3f} {y:.3f} {z:.3f}" for x, y, z in vertices]
     lines += [f"f {a} {b} {c}" for a, b, c in faces + 1]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
