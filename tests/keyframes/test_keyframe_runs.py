@@ -61,7 +61,7 @@ def test_every_control_steers(name):
     assert result.metrics["iterations"] == sum(e["iteration"] > 0 for e in history) - history_restarts(history)
     assert result.metrics["evaluations"] >= result.metrics["iterations"]
     assert result.metrics["max_divergence"] < 1e-5
-    assert abs(result.metrics["mass_drift"]) < 0.02
+    assert abs(result.metrics["mass_drift"]) < 0.04, "24 cells and six long steps; a letter at 128^2 stays below 0.01"
     assert result.frames[7].force is None, "released after the last keyframe"
     assert result.frames[6].force is not None
 
@@ -203,3 +203,14 @@ def test_it_says_why_it_can_not_go_on():
     assert notes
     assert all("gradient is zero" in note for note in notes)
     assert np.isfinite(errors(result)[0])
+
+
+def test_smoke_that_does_not_meet_its_target_is_brought_there_not_dissolved():
+    """Without a blur nothing pulls: the nearest way down is to smear the smoke away."""
+    text = STEERED.replace("center = [0.4, 0.4]", "center = [0.25, 0.3]").replace("[0.6, 0.55]", "[0.75, 0.7]")
+    found = {}
+    for gamma in ("auto", "none"):
+        control = f'[control]\nmethod = "spectral"\niterations = 40\ngamma = "{gamma}"'
+        found[gamma] = keyfluid.run(text + control, threads=1).metrics["keyframes"][0]
+    assert found["auto"]["iou"] > 0.85
+    assert found["none"]["iou"] < 0.3

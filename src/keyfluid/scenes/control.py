@@ -55,9 +55,7 @@ class TargetControl(Table):
         description="force coefficient (eq. 4), m^2/s^2 per density; default 8 L^2 / (T^2 rho0) with T the seconds "
         "since the keyframe before or the start (1 s if below 0.25 s), rho0 the smoke's peak density",
     )
-    v_d: Coefficient | None = Field(
-        default=None, description="momentum attenuation (eq. 4), 1/s; default 24 / T"
-    )
+    v_d: Coefficient | None = Field(default=None, description="momentum attenuation (eq. 4), 1/s; default 24 / T")
     v_g: Coefficient | None = Field(
         default=None,
         description="gathering coefficient (eq. 5), m^2/s per density^2; default 0.008 L^2 / (T rho0^2)",
@@ -66,9 +64,7 @@ class TargetControl(Table):
         default=None,
         description="metres from the target over which the force fades; default: it reaches everywhere",
     )
-    hard: Flag = Field(
-        default=False, description="the target is cut at half its maximum, so that it has no grey edge"
-    )
+    hard: Flag = Field(default=False, description="the target is cut at half its maximum, so that it has no grey edge")
     release: Flag = Field(
         default=False, description="the smoke is free after the last keyframe and its hold; default: it is kept"
     )
@@ -78,9 +74,10 @@ class TargetControl(Table):
     turbulence: Coefficient = Field(
         default=0.0, description="acceleration of random eddies in smoke that is on its way, m/s^2"
     )
-    advection: Literal["limited", "smooth"] = Field(
+    advection: Literal["limited", "first-order", "smooth"] = Field(
         default="limited",
-        description='"limited": sharp, conservative, sub-steps as needed; "smooth": the differentiable engine at '
+        description='"limited": sharp, conservative, sub-steps as needed; "first-order": the same without its '
+        'second-order correction, blurry, for comparison (figure 2, row C); "smooth": the differentiable engine at '
         "time.steps_per_frame, without gathering, so that the saved forces repeat the run",
     )
 
@@ -153,9 +150,7 @@ class ParticlesControl(Table):
     vortices: Annotated[int, whole(0, 10_000_000)] | None = Field(
         default=None, description="most vortex particles there are at a time; default: the preset's"
     )
-    vortex_radius: Positive | None = Field(
-        default=None, description="mean radius of vortices, metres; default 0.05 L"
-    )
+    vortex_radius: Positive | None = Field(default=None, description="mean radius of vortices, metres; default 0.05 L")
     vortex_strength: Coefficient = Field(default=4.0, description="mean magnitude of omega, 1/s")
     vortex_energy: Coefficient | None = Field(
         default=None,
@@ -182,9 +177,7 @@ class ParticlesControl(Table):
     release: Flag = Field(
         default=False, description="the smoke is free after the last keyframe and its hold; default: it is kept"
     )
-    project: Flag = Field(
-        default=False, description="pressure projection of the control velocity (not in the paper)"
-    )
+    project: Flag = Field(default=False, description="pressure projection of the control velocity (not in the paper)")
     contain: Coefficient = Field(
         default=0.0,
         description="1/s: speed back towards the target per metre outside of it (not in the paper)",
@@ -219,10 +212,11 @@ class OptimisedControl(Table):
     history: Annotated[int, whole(1, 100)] | None = Field(
         default=None, description="pairs that L-BFGS remembers; each takes two vectors of memory; default 10"
     )
-    gamma: Literal["none", "blur", "pyramid"] | None = Field(
+    gamma: Literal["auto", "none", "blur", "pyramid"] | None = Field(
         default=None,
-        description='gamma (eq. 5), before densities are compared: "none" (default), "blur" by the widths of `blur`, '
-        'one stage for each, or "pyramid": a Gaussian pyramid of `levels` levels',
+        description='gamma (eq. 5), before densities are compared: "none"; "blur" by the widths of `blur`, one stage '
+        'for each; "pyramid": a Gaussian pyramid of `levels` levels; "auto" (default): blurs on the coarsest grid if '
+        "the smoke hardly meets its target, else nothing",
     )
     blur: list[NotNegative] | None = Field(
         default=None, description="widths (standard deviation) in metres, wide to narrow; default [0.04, 0.02, 0] L"
@@ -312,7 +306,7 @@ class SpacetimeControl(Table):
     method: Literal["spacetime"] = Field(
         ...,
         description="keyframes are met by the least force; the smoke is free after the last. Walls or periodic sides; "
-        "no obstacles, sources or buoyancy. steps_per_frame = \"auto\" is one step: steps are implicit",
+        'no obstacles, sources or buoyancy. steps_per_frame = "auto" is one step: steps are implicit',
     )
     r: Annotated[float, number(above=0, at_most=1e9)] = Field(
         default=1e3,
@@ -334,9 +328,7 @@ class SpacetimeControl(Table):
         default="every",
         description='multipliers move in every iteration, or ("settled", section 5) when the objective has settled',
     )
-    iterations: Annotated[int, whole(at_least=1, at_most=1000)] = Field(
-        default=50, description="most outer iterations"
-    )
+    iterations: Annotated[int, whole(at_least=1, at_most=1000)] = Field(default=50, description="most outer iterations")
     tolerance: Annotated[float, number(above=0, at_most=1)] = Field(
         default=0.01, description="eps_ADMM: stops when no density changes by more, as a share of the peak"
     )

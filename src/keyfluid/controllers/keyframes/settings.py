@@ -12,20 +12,17 @@ from keyfluid.errors import SceneError
 KOLMOGOROV = 1.5
 """a in k_n = 2^(a n) k_0: each band holds half the energy above the one before [Tang 2021, eq. 9 and 10]."""
 
+_PAPER: dict[str, Any] = {"time": "constant", "gamma": "none", "shear": 0.0, "coarse": 0}
+_BANDS = {**_PAPER, "bands": "grow", "scaling": 0.0, "iterations": 500}
+_BASELINE = {**_PAPER, "basis": "dense", "iterations": 5000}
 PRESETS: dict[str, dict[str, Any]] = {
     "keyfluid": {},
-    "tang": {"bands": "grow", "time": "constant", "scaling": 0.0, "shear": 0.0, "coarse": 0, "iterations": 500},
-    "upsampling": {
-        "bands": "grow", "growth": 1.0, "basis": "upsampled", "time": "constant", "shear": 0.0, "coarse": 0,
-        "iterations": 500,
-    },
-    "tang-forces": {
-        "bands": "grow", "basis": "forces", "time": "constant", "scaling": 0.0, "shear": 0.0, "coarse": 0,
-        "iterations": 500,
-    },
-    "baseline": {"basis": "dense", "time": "constant", "shear": 0.0, "coarse": 0, "iterations": 5000},
-    "baseline-tv": {"basis": "dense", "time": "constant", "shear": 0.0, "coarse": 0, "iterations": 5000, "beta": 10.0},
-}  # fmt: skip
+    "tang": _BANDS,
+    "upsampling": {**_BANDS, "basis": "upsampled", "growth": 1.0},
+    "tang-forces": {**_BANDS, "basis": "forces"},
+    "baseline": _BASELINE,
+    "baseline-tv": {**_BASELINE, "beta": 10.0},
+}
 """What a preset puts in place of the defaults; keys that the scene gives win."""
 
 _FULL_3D = 16.0
@@ -99,7 +96,7 @@ class Settings:
             tau=value("tau", 5e-5 if dim == 2 else 1e-5),
             iterations=value("iterations", 120),
             history=value("history", 10),
-            gamma=value("gamma", "none"),
+            gamma=value("gamma", "auto"),
             blur=tuple(value("blur", (0.04 * longest, 0.02 * longest, 0.0))),
             levels=value("levels", 4),
             alpha=value("alpha", 0.0),

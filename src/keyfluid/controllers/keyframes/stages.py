@@ -26,6 +26,9 @@ from keyfluid.controls import (
 )
 from keyfluid.errors import KeyfluidError, SceneError
 
+_MEETING = 0.4
+"""Share of a target that must be covered for the smoke to feel its shape."""
+
 
 @dataclass(frozen=True, eq=False)
 class Stage:
@@ -47,12 +50,11 @@ def plan_stages(problem: Problem, settings: Settings) -> list[Stage]:
         )
     if not problem.keyframes:
         raise SceneError("keyframe", "there is none; this method needs a shape to reach")
-    stages = []
-    blurs = settings.blur if settings.gamma == "blur" else (0.0,)
-    for level in _levels(problem, settings.coarse):
+    stages: list[Stage] = []
+    for rank, level in enumerate(_levels(problem, settings.coarse)):
         for cutoff in settings.cutoffs(level):
             control = make_control(level, settings, cutoff)
-            for blur in blurs:
+            for blur in _blurs(level, settings, first=not stages and rank == 0):
                 label = _label(level, settings, cutoff, blur)
                 stages.append(Stage(level, control, blur, settings.iterations_of(level is problem), label))
     return stages
@@ -67,6 +69,39 @@ def _levels(problem: Problem, coarse: int) -> list[Problem]:
         except KeyfluidError:
             continue
     return [*levels, problem]
+
+
+def _blurs(problem: Problem, settings: Settings, first: bool) -> tuple[float, ...]:
+    """Widths of gamma, one stage each. "auto" blurs in the very first stages, and only smoke that must go far: where
+    smoke and target do not meet, moving smoke changes nothing, and dissolving it is the nearest way down."""
+    if settings.gamma == "blur":
+        return settings.blur
+    if settings.gamma != "auto" or not first:
+        return (0.0,)
+    far = _farthest(problem)
+    widths = [far * share for share in (0.5, 0.25, 0.125) if far * share > problem.grid.spacing]
+    return (*widths, 0.0) if widths else (0.0,)
+
+
+def _farthest(problem: Problem) -> float:
+    """The longest way between centres of mass, from the start and from key to key, if the shapes hardly meet there."""
+    farthest = 0.0
+    for name, start in problem.densities.items():
+        here = start.array
+        for key in problem.keyframes:
+            if key.field != name:
+                continue
+            there = key.target
+            if here.any() and there.any() and float(np.sum(here * there)) < _MEETING * float(np.sum(there * there)):
+                farthest = max(farthest, float(np.linalg.norm(_middle(problem, here) - _middle(problem, there))))
+            here = there
+    return farthest
+
+
+def _middle(problem: Problem, density: np.ndarray) -> np.ndarray:
+    total = float(np.sum(density, dtype=np.float64))
+    lines = problem.grid.coordinates((False,) * problem.grid.dim)
+    return np.array([float(np.sum(density * line, dtype=np.float64)) / total for line in lines])
 
 
 def last_step(problem: Problem) -> int:
