@@ -180,12 +180,8 @@ def sweep_along(q, q_start, m, v, v_start, p, across, cells, kinds, step, ghost,
 
 
 @parallel_kernel
-def drive(x, slope, half, keep, cells, kinds, axes, out, peaks):
-    """out = keep out + half slope (x_below + x_above) on all faces; x is 0 outside the box.
-
-    peaks[3 * row + a]: the largest |out| of component a among the faces that a row of cells has, in place of what
-    was there if keep is 0.
-    """
+def drive(x, slope, half, keep, cells, kinds, axes, out):
+    """out = keep out + half slope (x_below + x_above) on all faces; x is 0 outside the box."""
     n0, n1, n2 = cells[0], cells[1], cells[2]
     f0, f1, f2 = planes(n0, kinds[0]), planes(n1, kinds[1]), planes(n2, kinds[2])
     start1 = f0 * n1 * n2 if axes == 3 else 0
@@ -195,34 +191,26 @@ def drive(x, slope, half, keep, cells, kinds, axes, out, peaks):
         j = row - i * f1
         zero = x[0] - x[0]
         here = (i * n1 + j) * n2
-        most0 = most1 = most2 = zero
         if axes == 3 and j < n1:
             below, above, low, high = beside(i, n0, kinds[0], n1 * n2, here, half)
             for k in range(n2):
                 f = at((i * n1 + j) * n2 + k)
                 out[f] = keep * out[f] + slope[f] * (low * x[at(below + k)] + high * x[at(above + k)])
-                most0 = max(most0, abs(out[f]))
         if i < n0:
             below, above, low, high = beside(j, n1, kinds[1], n2, here, half)
             for k in range(n2):
                 f = at(start1 + (i * f1 + j) * n2 + k)
                 out[f] = keep * out[f] + slope[f] * (low * x[at(below + k)] + high * x[at(above + k)])
-                most1 = max(most1, abs(out[f]))
         if i < n0 and j < n1:
             line = start2 + (i * n1 + j) * f2
             for k in range(1, n2):
                 f = at(line + k)
                 out[f] = keep * out[f] + half * slope[f] * (x[at(here + k - 1)] + x[at(here + k)])
-                most2 = max(most2, abs(out[f]))
             for k in range(0, f2, n2):
                 f = at(line + k)
                 before = x[at(here + n2 - 1)] if k > 0 or kinds[2] == 1 else zero
                 after = x[at(here)] if k == 0 else zero
                 out[f] = keep * out[f] + half * slope[f] * (before + after)
-                most2 = max(most2, abs(out[f]))
-        peaks[3 * row] = most0
-        peaks[3 * row + 1] = most1
-        peaks[3 * row + 2] = most2
 
 
 @parallel_kernel

@@ -39,17 +39,11 @@ class Drive(LinearOperator):
         self.add(self.blur.forward(rho)[0], force)
         return (force,)
 
-    def add(self, blurred: Field, force: Field, keep: bool = True) -> list[float]:
-        """force += v_f A(blurred) slope in place, or force = ... if not `keep`; the peak of every component."""
-        cells, kinds = layered(self.grid)
-        rows = np.prod(cells[:2] + (kinds[:2] != 1))
-        peaks = np.empty((rows, 3), blurred.dtype)
+    def add(self, blurred: Field, force: Field, keep: bool = True) -> None:
+        """force += v_f A(blurred) slope, in place; if not `keep`, what was there is forgotten."""
         real = blurred.dtype.type
         factors = real(0.5 * self.strength), real(1 if keep else 0)
-        limited.drive(
-            blurred.data, self.slope.data, *factors, cells, kinds, self.grid.dim, force.data, peaks.reshape(-1)
-        )
-        return [float(peak) for peak in peaks.max(0)[3 - self.grid.dim :]]
+        limited.drive(blurred.data, self.slope.data, *factors, *layered(self.grid), self.grid.dim, force.data)
 
     def transpose(self, *outputs_bar: Field) -> Fields:
         (force_bar,) = outputs_bar

@@ -40,10 +40,10 @@ class Target:
     """The controller."""
 
     def memory_bytes(self, problem: Problem) -> int:
-        """Goals, forces and the carriers of a frame."""
+        """Goals, forces, work arrays and the carriers of a frame."""
         faces = problem.grid.value_count(Kind.FACES) * problem.dtype.itemsize
         per_field = 2 * faces + 4 * problem.grid.count * 8
-        return (MOST_CARRIERS + 3) * faces + len(problem.densities) * per_field
+        return (2 * MOST_CARRIERS + 6) * faces + len(problem.densities) * per_field
 
     def run(self, problem: Problem, shell: Shell) -> None:
         settings = Settings.of(problem.scene.control, max(problem.grid.size))
@@ -52,7 +52,7 @@ class Target:
 
     def _run(self, problem: Problem, shell: Shell, settings: Settings) -> None:
         plan = Plan(problem, settings)
-        steps = Steps(problem, settings)
+        steps = Steps(problem, settings, correction=0.0 if settings.advection == "first-order" else 1.0)
         if settings.advection == "smooth":
             march(problem, shell, SmoothSteps(problem, plan, steps).advance, plan.error)
             return
@@ -60,10 +60,9 @@ class Target:
         while frame < problem.frames:
             frame += 1
             pulls = plan.pulls(frame)
-            rates = steps.gathered(state, pulls, (frame - 1) / problem.fps)
-            gathered = {name: gathered.get(name, 0.0) + rate / problem.fps for name, rate in rates.items()} | {
-                name: mass for name, mass in gathered.items() if name not in rates
-            }
+            gathered = {name: mass for name, mass in gathered.items() if not plan.begins(name, frame)}
+            for name, rate in steps.gathered(state, pulls, (frame - 1) / problem.fps).items():
+                gathered[name] = gathered.get(name, 0.0) + rate / problem.fps
             collected = _Frame(problem, frame, state, taken)
             while not collected.done:
                 if shell.stop_requested:
@@ -74,9 +73,8 @@ class Target:
             record = collected.record(bool(pulls), gathered)
             state, taken = collected.state, record.memory["steps"]
             shell.frame(record)
+            shell.log(frame=frame, **_shares(problem, state, gathered))
             shell.checkpoint(_arrays(state), {"frame": frame, **record.memory})
-            if any(key.frame == frame for key in problem.keyframes) or frame == problem.frames:
-                shell.log(frame=frame, **_shares(problem, state, gathered))
             shell.progress(frame, problem.frames, "frame", plan.error(frame, state))
 
 
@@ -95,6 +93,11 @@ class Plan:
                 )
             self.turns[name] = turns(keys, problem.frames, settings.release)
         self._kept: dict[str, tuple[Turn, Pull]] = {}
+
+    def begins(self, name: str, frame: int) -> bool:
+        """Whether a target takes over from the frame before to this one."""
+        turn = acting(self.turns[name], frame)
+        return turn is not None and turn.first == frame - 1
 
     def pulls(self, frame: int) -> dict[str, Pull]:
         """The goals that act between the frame before and this one."""
@@ -206,7 +209,7 @@ def _arrays(state: State) -> dict[str, np.ndarray]:
 
 
 def _shares(problem: Problem, state: State, gathered: dict[str, float]) -> dict[str, float]:
-    """Mass moved by gathering over the mass there is, per field."""
+    """Mass that gathering has moved since the target took over, over the mass there is, per field."""
     result = {}
     for name in problem.densities:
         label = "gathered" if len(problem.densities) == 1 else f"gathered_{name}"

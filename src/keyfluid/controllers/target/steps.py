@@ -16,7 +16,7 @@ time the force needs to carry smoke across the blur; 1 / v_d. Steps 5 and 6 take
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -106,9 +106,9 @@ class Steps:
         last = state["velocity"]
         u = self.inflow.blow(last, frame)
         blurred = {name: pull.blur.forward(densities[name])[0] for name, pull in pulls.items()}
-        pushes = self.driving_force(pulls, blurred, time)
+        self.driving_force(pulls, blurred, time)
         damping = max((pull.coefficients.damping for pull in pulls.values()), default=0.0)
-        dt = self.length(u, densities, pushes, pulls, damping, longest)
+        dt = self.length(u, densities, pulls, damping, longest)
         emitted = self.inflow.emit(densities, frame, dt)
 
         # 1, 2: apply driving forces, attenuate momentum
@@ -126,22 +126,17 @@ class Steps:
         self.equalise(densities, pulls, dt)
         return SubStep({**densities, "velocity": u}, dt, u, emitted)
 
-    def driving_force(self, pulls: Mapping[str, Pull], blurred: Mapping[str, Field], time: float) -> list[float]:
-        """Fills the force: v_f F summed over fields, with the eddies of turbulence [equation 7, section 3.3].
-
-        Returns its peak along each axis.
-        """
-        peaks = [0.0] * self.grid.dim
+    def driving_force(self, pulls: Mapping[str, Pull], blurred: Mapping[str, Field], time: float) -> None:
+        """Fills the force: v_f F summed over fields, with the eddies of turbulence [equation 7, section 3.3]."""
         for index, (name, pull) in enumerate(pulls.items()):
             drive = Drive(self.grid, pull.blur, pull.goal.slope, pull.coefficients.force)
-            peaks = drive.add(blurred[name], self._force, keep=index > 0)
+            drive.add(blurred[name], self._force, keep=index > 0)
         if self.turbulence is not None and pulls:
             eddies = self.turbulence.force(time)
             for name, pull in pulls.items():
                 astray = blurred[name].like(np.abs(blurred[name].data - pull.goal.blurred.data))
                 strength = self.settings.turbulence / self.problem.peaks[name]
-                peaks = Drive(self.grid, pull.blur, eddies, strength).add(astray, self._force)
-        return peaks
+                Drive(self.grid, pull.blur, eddies, strength).add(astray, self._force)
 
     def kicked(self, u: Field, dt: float, keep: float, impulse: Field) -> Field:
         """keep (u + dt force), in a work array; the change is added to `impulse`."""
@@ -153,7 +148,6 @@ class Steps:
         self,
         start: Field,
         densities: Mapping[str, Field],
-        pushes: Sequence[float],
         pulls: Mapping[str, Pull],
         damping: float,
         longest: float,
@@ -163,7 +157,7 @@ class Steps:
         most = longest
         for axis in range(self.grid.dim):
             speed = _peak(start.component(axis))
-            push = pushes[axis]
+            push = _peak(self._force.component(axis)) if pulls else 0.0
             if axis == self.problem.up and self.problem.buoyancy != 0:
                 push += abs(self.problem.buoyancy) * sum(rho.peak() for rho in densities.values())
             # The longest dt with dt (speed + dt push) <= room.

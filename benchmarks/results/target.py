@@ -1,0 +1,168 @@
+"""Target-driven smoke beside Fattal & Lischinski 2004: `python benchmarks/results/target.py [words] [figure2]
+[parameters] [scenes]`, all of them by default. Prints markdown tables, writes docs/images/target_*.png.
+
+words       with defaults, at 128^2 and 256^2, from a disk of equal area in 2 s
+figure2     without gathering (row A), as it is (B), with first-order advection (C)
+parameters  low, default and high sigma, v_f, v_d, v_g (section 3.4), on the way and at the keyframe
+scenes      every bundled scene at its bundled size; name scenes to run only those: scenes:knot_3d,logo
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import keyfluid
+from keyfluid.render import filmstrip, save_png
+from keyfluid.runs.pictures import Painter
+
+ROOT = Path(__file__).resolve().parents[2]
+IMAGES = ROOT / "docs" / "images"
+GALLERY = ROOT / "src" / "keyfluid" / "gallery"
+
+WORDS = ("SMOKE", "FLUX", "FLUID", "WORD", "HELLO", "KEY")
+LETTERS = ("F", "A", "O", "8")
+WORD = """
+[domain]
+resolution = {resolution}
+[time]
+frames = 48
+steps_per_frame = "auto"
+[smoke]
+initial = {{ shape = "disk", mass = "first-key" }}
+[[keyframe]]
+frame = 48
+text = "{text}"
+fit = {fit}
+[control]
+method = "target"
+"""
+MIDWAY = 14
+PARAMETERS = {
+    "sigma": ("control.smoothing", (0.02, 0.05, 0.12)),
+    "v_f": ("control.strength", (0.1, 1.0, 4.0)),
+    "v_d": ("control.damping", (0.2, 1.0, 5.0)),
+    "v_g": ("control.gathering", (0.0, 1.0, 8.0)),
+}
+SCENES = {
+    "word": (8, 16, 24, 48),
+    "logo": (16, 32, 48, 64, 80, 96, 112, 128, 142, 156),
+    "yin_yang": (0, 15, 30, 60),
+    "knot_3d": (12, 30, 48, 66),
+    "mouse": (8, 24, 48, 72, 96),
+    "ship": (6, 18, 30, 42, 54, 72),
+}
+
+
+def word(text: str, resolution: int, *changes: str) -> keyfluid.RunResult:
+    fit = 0.95 if len(text) > 1 else 0.8
+    scene = keyfluid.load_scene(WORD.format(text=text, resolution=resolution, fit=fit), changes)
+    return keyfluid.run(scene)
+
+
+def gathered(result: keyfluid.RunResult, frame: int) -> float:
+    """Mass moved by gathering for the target in force at a frame, over all mass; the largest of all fields."""
+    (entry,) = (entry for entry in result.metrics["history"] if entry.get("frame") == frame)
+    return max((value for name, value in entry.items() if name.startswith("gathered")), default=0.0)
+
+
+def quality(result: keyfluid.RunResult) -> tuple[float, float, float]:
+    key = result.metrics["keyframes"][-1]
+    return key["relative_error"], key["iou"], gathered(result, key["frame"])
+
+
+def words() -> None:
+    print("| text | error 128^2 | 256^2 | IoU 128^2 | 256^2 | gathered 128^2 | 256^2 |\n|---|---|---|---|---|---|---|")
+    for text in WORDS + LETTERS:
+        coarse, fine = (quality(word(text, n)) for n in (128, 256))
+        print(f"| {text} | " + " | ".join(f"{a:.3f} | {b:.3f}" for a, b in zip(coarse, fine)) + " |", flush=True)
+
+
+def sharpness(density: np.ndarray, spacing: float) -> tuple[float, float]:
+    """The integral of rho^2, and that of |grad rho|^2 under a root."""
+    slopes = np.gradient(density.astype(np.float64), spacing)
+    volume = spacing**density.ndim
+    return float(np.sum(density.astype(np.float64) ** 2) * volume), float(
+        np.sqrt(sum(np.sum(slope**2) for slope in slopes) * volume)
+    )
+
+
+def figure2() -> None:
+    rows = {
+        "A: no gathering": ["control.gathering=0"],
+        "B: as it is": [],
+        "C: first order": ['control.advection="first-order"'],
+    }
+    pictures, labels = [], []
+    print(f"| FLUX, 128^2 | error | IoU | integral of rho^2, frame {MIDWAY} | gradient norm, frame {MIDWAY} |")
+    print("|---|---|---|---|---|")
+    for name, changes in rows.items():
+        result = word("FLUX", 128, *changes)
+        midway = result.frames[MIDWAY].densities["density"]
+        energy, slope = sharpness(midway, result.problem.grid.spacing)
+        error, iou, _ = quality(result)
+        print(f"| {name} | {error:.3f} | {iou:.3f} | {energy:.4f} | {slope:.2f} |", flush=True)
+        painter = Painter(result.problem, 256)
+        for frame in (8, MIDWAY, 48):
+            pictures.append(painter.picture(result.frames[frame].densities, frame))
+            labels.append(f"{name[:1]}, frame {frame}")
+    save_png(IMAGES / "target_figure2.png", filmstrip(pictures, labels, columns=3, tile=220))
+
+
+def parameters() -> None:
+    for symbol, (key, values) in PARAMETERS.items():
+        pictures, labels = [], []
+        for value in values:
+            scene = keyfluid.load_scene(GALLERY / "target_word.toml", [f"{key}={value}"])
+            result = keyfluid.run(scene)
+            painter = Painter(result.problem, 320)
+            error, _, _ = quality(result)
+            for frame in (8, 16, 48):
+                pictures.append(painter.picture(result.frames[frame].densities, frame))
+                name = f"{symbol}, {key.partition('.')[2]} = {value:g}"
+                labels.append(f"{name}, frame {frame}" + (f", error {error:.2f}" if frame == 48 else ""))
+        save_png(IMAGES / f"target_{symbol}.png", filmstrip(pictures, labels, columns=3, tile=300))
+        print(f"docs/images/target_{symbol}.png", flush=True)
+
+
+def scenes(names: list[str]) -> None:
+    print(
+        "| scene | cells | frames | error | IoU | gathered | mass drift | seconds |\n|---|---|---|---|---|---|---|---|"
+    )
+    for name in names:
+        scene = keyfluid.load_scene(GALLERY / f"target_{name}.toml", ["output.vdb=false", "output.video=false"])
+        result = keyfluid.run(scene, ROOT / "out" / f"target_{name}", overwrite=True)
+        keys = result.metrics["keyframes"]
+        shown = keys if len(keys) <= 6 else [keys[0], keys[len(keys) // 2], keys[-1]]
+        columns = [
+            name,
+            " x ".join(str(n) for n in result.problem.grid.cells),
+            str(result.problem.frames),
+            ", ".join(f"{key['relative_error']:.2f}" for key in shown),
+            ", ".join(f"{key['iou']:.2f}" for key in shown),
+            ", ".join(f"{gathered(result, key['frame']):.2f}" for key in shown),
+            f"{result.metrics['mass_drift']:.1e}",
+            f"{result.metrics['seconds']:.0f}",
+        ]
+        print(f"| {' | '.join(columns)} |", flush=True)
+        painter = Painter(result.problem, 256)
+        pictures = [painter.picture(result.frames[frame].densities, frame) for frame in SCENES[name]]
+        labels = [f"frame {frame}" for frame in SCENES[name]]
+        save_png(IMAGES / f"target_{name}.png", filmstrip(pictures, labels, columns=5, tile=200))
+
+
+def main() -> None:
+    wanted = sys.argv[1:] or ["words", "figure2", "parameters", "scenes"]
+    for part in wanted:
+        name, _, chosen = part.partition(":")
+        if name == "scenes":
+            scenes(chosen.split(",") if chosen else list(SCENES))
+        else:
+            {"words": words, "figure2": figure2, "parameters": parameters}[name]()
+        print()
+
+
+if __name__ == "__main__":
+    main()
