@@ -104,27 +104,28 @@ def figure2() -> None:
         energy, slope = sharpness(midway, result.problem.grid.spacing)
         error, iou, _ = quality(result)
         print(f"| {name} | {error:.3f} | {iou:.3f} | {energy:.4f} | {slope:.2f} |", flush=True)
-        painter = Painter(result.problem, 256)
+        painter = Painter(result.problem, 176)
         for frame in (8, MIDWAY, 48):
             pictures.append(painter.picture(result.frames[frame].densities, frame))
             labels.append(f"{name[:1]}, frame {frame}")
-    save_png(IMAGES / "target_figure2.png", filmstrip(pictures, labels, columns=3, tile=220))
+    save_png(IMAGES / "target_figure2.png", filmstrip(pictures, labels, columns=3, tile=176))
 
 
 def parameters() -> None:
+    print("| parameter | low | default | high |\n|---|---|---|---|")
     for symbol, (key, values) in PARAMETERS.items():
-        pictures, labels = [], []
+        pictures, labels, errors = [], [], []
+        name = key.partition(".")[2]
         for value in values:
-            scene = keyfluid.load_scene(GALLERY / "target_word.toml", [f"{key}={value}"])
-            result = keyfluid.run(scene)
-            painter = Painter(result.problem, 320)
-            error, _, _ = quality(result)
+            result = keyfluid.run(keyfluid.load_scene(GALLERY / "target_word.toml", [f"{key}={value}"]))
+            painter = Painter(result.problem, 224)
+            errors.append(quality(result)[0])
             for frame in (8, 16, 48):
                 pictures.append(painter.picture(result.frames[frame].densities, frame))
-                name = f"{symbol}, {key.partition('.')[2]} = {value:g}"
-                labels.append(f"{name}, frame {frame}" + (f", error {error:.2f}" if frame == 48 else ""))
-        save_png(IMAGES / f"target_{symbol}.png", filmstrip(pictures, labels, columns=3, tile=300))
-        print(f"docs/images/target_{symbol}.png", flush=True)
+                labels.append(f"{name} {value:g}, frame {frame}")
+        save_png(IMAGES / f"target_{symbol}.png", filmstrip(pictures, labels, columns=3, tile=224))
+        cells = (f"{name} = {value:g}: error {error:.2f}" for value, error in zip(values, errors))
+        print(f"| {symbol} | {' | '.join(cells)} |", flush=True)
 
 
 def scenes(names: list[str]) -> None:
