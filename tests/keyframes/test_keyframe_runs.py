@@ -68,7 +68,7 @@ def test_every_control_steers(name):
 
 def history_restarts(history):
     """Each stage after the first logs its starting point too."""
-    return len({entry["stage"] for entry in history}) - 1
+    return len({(entry["window"], entry["stage"]) for entry in history}) - 1
 
 
 def test_three_dimensions():
@@ -146,6 +146,33 @@ def test_it_stops_when_asked_and_keeps_its_place(tmp_path):
     whole = keyfluid.run(scene, threads=1)
     assert bits(resumed.frames) == bits(whole.frames)
     assert resumed.metrics["evaluations"] == whole.metrics["evaluations"]
+
+
+LONG = STEERED.replace("frames = 8", "frames = 14") + """
+[[keyframe]]
+frame = 12
+shape = "disk"
+center = [0.4, 0.55]
+radius = 0.18
+"""
+
+
+@pytest.mark.parametrize("schedule", ["sequence", "halves"])
+def test_windows_one_after_the_other_have_no_seam(schedule, tmp_path):
+    control = f'[control]\nmethod = "spectral"\niterations = 20\nschedule = "{schedule}"\n'
+    calls = iter([False] * 75 + [True] * 5000)
+    run = keyfluid.run(LONG + control, tmp_path / "run", threads=1, should_stop=lambda: next(calls))
+    assert run.metrics["status"] == "stopped"
+    resumed = keyfluid.resume(tmp_path / "run", threads=1)
+    whole = keyfluid.run(LONG + control, threads=1)
+    assert bits(resumed.frames) == bits(whole.frames)
+    assert resumed.metrics["history"] == whole.metrics["history"]
+    windows = {entry["window"] for entry in whole.metrics["history"] if "window" in entry}
+    assert windows == {0, 1}
+    assert max(errors(whole)) < 0.5
+    # The first window does not know of the second: alone it gives the same frames.
+    alone = STEERED.replace("frames = 8", "frames = 14") + control
+    assert bits(keyfluid.run(alone, threads=1).frames) == bits(whole.frames)
 
 
 def test_bands_leave_a_preview(tmp_path):

@@ -19,14 +19,15 @@ from keyfluid.objectives.force import ForcePrice
 
 @dataclass(frozen=True)
 class ShearPrice:
-    """mu: price of a mean square deformation of 1 per step; steps: of the rollout; dt in seconds."""
+    """mu: price of a mean square deformation of 1 per step; count: steps looked at, after `first`; dt in seconds."""
 
     mu: float
     count: int
     dt: float
+    first: int = 0
 
     def steps(self) -> Iterable[int]:
-        return range(1, self.count + 1)
+        return range(self.first + 1, self.first + self.count + 1)
 
     def term(self, step: int, state: State) -> tuple[float, Mapping[str, Field]]:
         velocity = state["velocity"]

@@ -62,17 +62,26 @@ class Rollout:
 
     budget: bytes that a gradient may take for states and working memory; None stores every step.
     control_bytes: what else lives in that budget.
+    first: number of the first step, for a piece of a longer simulation; steps keep their numbers.
     """
 
-    def __init__(self, model: Smoke, steps: int, budget: int | None = None, control_bytes: int = 0) -> None:
+    def __init__(
+        self, model: Smoke, steps: int, budget: int | None = None, control_bytes: int = 0, first: int = 0
+    ) -> None:
         if steps < 0:
             raise KeyfluidError(f"rollout: {steps} steps; it takes zero or more")
         self.model = model
+        self.first = first
         self.steps = steps
         self.plan: MemoryPlan = plan_memory(
             steps, state_bytes(model.initial_state()), budget=budget, control_bytes=control_bytes
         )
         self._schedule = Schedule(steps, self.plan.places)
+
+    @property
+    def last(self) -> int:
+        """Number of steps taken by the end, counted from the start of the simulation."""
+        return self.first + self.steps
 
     def run(
         self,
@@ -83,9 +92,9 @@ class Rollout:
     ) -> dict[int, State]:
         """States after the chosen numbers of steps (0: the initial state); the last one always."""
         forcing = forcing or StoredForcing()
-        wanted = {*keep, self.steps}
-        kept = {0: state} if 0 in wanted else {}
-        for step in range(self.steps):
+        wanted = {*keep, self.last}
+        kept = {self.first: state} if self.first in wanted else {}
+        for step in range(self.first, self.last):
             state = self._advance(state, step, forcing)
             if on_step is not None:
                 on_step(step + 1, state)
@@ -97,13 +106,15 @@ class Rollout:
         """Value and gradient; the gradient with respect to forces goes to `forcing.pull`."""
         forcing = forcing or StoredForcing()
         looks = set(objective.steps())
-        beyond = [step for step in looks if not 0 <= step <= self.steps]
+        beyond = [step for step in looks if not self.first <= step <= self.last]
         if beyond:
-            raise KeyfluidError(f"objective: looks at steps {sorted(beyond)}; this rollout has 0 to {self.steps}")
+            raise KeyfluidError(
+                f"objective: looks at steps {sorted(beyond)}; this rollout has {self.first} to {self.last}"
+            )
         terms: dict[int, float] = {}
         bars: Bars = {}
-        if 0 in looks:
-            terms[0], start = objective.term(0, state)
+        if self.first in looks:
+            terms[self.first], start = objective.term(self.first, state)
             bars_at_start = dict(start)
         else:
             bars_at_start = {}
@@ -114,7 +125,7 @@ class Rollout:
             terms[step], bar = objective.term(step, now)
             return bar
 
-        bars = self._reverse(state, 0, self.steps, self.plan.places, bars, forcing, look)
+        bars = self._reverse(state, self.first, self.steps, self.plan.places, bars, forcing, look)
         _add(bars, bars_at_start)
         initial_bar = {name: bars[name] if name in bars else state[name].zeros_like() for name in state}
         return Gradient(sum(terms[step] for step in sorted(terms)), terms, initial_bar)

@@ -240,6 +240,11 @@ class OptimisedControl(Table):
         description="grids of half, a quarter, ... the resolution to solve on first; default: down to 32 cells in 2D, "
         "16 in 3D",
     )
+    schedule: Literal["auto", "all", "sequence", "halves"] | None = Field(
+        default=None,
+        description='"all": all keyframes at once; "sequence": one after the other, each from where the last ended; '
+        '"halves": in two parts; "auto" (default): sequence for four keyframes or more over 120 frames or more',
+    )
     memory: Positive | None = Field(
         default=None,
         description="MB for states, controls, gradients and the optimiser; what does not fit is computed again; "

@@ -1,6 +1,6 @@
 """The objective of a stage as a function of its control vector, with its gradient by the adjoint method.
 
-    phi(u) = phi_keys(q(u)) + shear + sum_t price(M_t u)                     [McNamara 2004, eq. 2; Tang 2021, eq. 6]
+phi(u) = phi_keys(q(u)) + shear + sum_t price(M_t u)                     [McNamara 2004, eq. 2; Tang 2021, eq. 6]
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import numpy as np
 
 from keyfluid.controllers.interface import Problem
 from keyfluid.controllers.keyframes.settings import Settings
-from keyfluid.controllers.keyframes.stages import Stage, last_step
+from keyfluid.controllers.keyframes.stages import Stage
+from keyfluid.controllers.keyframes.windows import Window, state_on
 from keyfluid.controllers.march import Clock
 from keyfluid.controllers.smoke_steps import SmokeSteps
 from keyfluid.controls import Control, ControlForcing
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field, density
+from keyfluid.models.stage import State
 from keyfluid.objectives import DensityKey, DensityMatch, ForcePrice, ShearPrice, SumOfObjectives
 from keyfluid.operators.blur import Blur, gaussian_blur, gaussian_pyramid
 from keyfluid.rollout import MemoryPlan, Rollout
@@ -25,14 +27,16 @@ _SHARE = 0.6
 """Of the machine's memory that an optimisation takes unless the scene says otherwise."""
 
 
-def density_keys(problem: Problem) -> list[DensityKey]:
-    """The scene's keyframes by step; a held one counts again at each frame of its hold."""
+def density_keys(problem: Problem, window: Window) -> list[DensityKey]:
+    """The keyframes of a window by step; a held one counts again at each frame of its hold."""
     steps = problem.steps_per_frame or 1
     keys = []
     for key in problem.keyframes:
         target = density(problem.grid, key.target, problem.dtype)
         mask = None if key.mask is None else density(problem.grid, key.mask, problem.dtype)
         for frame in range(key.frame, min(key.frame + key.hold, problem.frames) + 1):
+            if not window.first < frame <= window.last:
+                continue
             keys.append(DensityKey(frame * steps, key.field, target, key.weight, mask))
     return keys
 
@@ -43,21 +47,26 @@ def optimiser_bytes(control: Control, history: int) -> int:
 
 
 class Evaluation:
-    """Call it with a control vector: value and gradient."""
+    """Call it with a control vector: value and gradient.
 
-    def __init__(self, stage: Stage, settings: Settings) -> None:
+    start: the state at the beginning of the stage's window, on the scene's grid; None: the scene's own.
+    """
+
+    def __init__(self, stage: Stage, settings: Settings, start: State | None = None) -> None:
         problem = stage.problem
         self.problem, self.control = problem, stage.control
         self.dt = 1.0 / (problem.fps * (problem.steps_per_frame or 1))
         self._smoke = SmokeSteps(problem)
         model = self._smoke.model(self.dt)
-        steps = last_step(problem)
+        timing = stage.control.timing
         limit = problem.memory_limit_bytes
         budget = settings.budget or (None if limit is None else int(_SHARE * limit))
-        self._rollout = Rollout(model, steps, budget, optimiser_bytes(stage.control, settings.history))
-        self._state = model.initial_state(velocity=problem.velocity, **problem.densities)
-        self.match = DensityMatch(density_keys(problem), _gamma(problem, settings, stage.blur))
-        shear = [ShearPrice(settings.shear, steps, self.dt)] if settings.shear > 0 else []
+        vectors = optimiser_bytes(stage.control, settings.history)
+        self._rollout = Rollout(model, timing.steps, budget, vectors, timing.first)
+        given = {**problem.densities, "velocity": problem.velocity} if start is None else state_on(problem, start)
+        self._state = model.initial_state(**given)
+        self.match = DensityMatch(density_keys(problem, stage.window), _gamma(problem, settings, stage.blur))
+        shear = [ShearPrice(settings.shear, timing.steps, self.dt, timing.first)] if settings.shear > 0 else []
         self._objective = SumOfObjectives([self.match, *shear])
         self._price = None
         if settings.alpha > 0 or settings.beta > 0:

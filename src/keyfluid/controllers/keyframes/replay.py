@@ -1,31 +1,30 @@
-"""The film of a control vector: one simulation with its forces, frame by frame, to the end of the scene."""
+"""The film of the forces found: one simulation with them, frame by frame."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterator
 
 from keyfluid.controllers.interface import FrameRecord, Problem, Shell, Stopped
+from keyfluid.controllers.keyframes.windows import Pieces
 from keyfluid.controllers.march import Clock
 from keyfluid.controllers.smoke_steps import SmokeSteps
-from keyfluid.controls import Control
 from keyfluid.fields import Field
+from keyfluid.models.stage import State
 
 
-def replay(problem: Problem, shell: Shell, control: Control, vector: np.ndarray) -> None:
-    """Hand every frame to the shell. After the last keyframe no force acts: the smoke is released."""
+def simulate(problem: Problem, pieces: Pieces, until: int) -> Iterator[FrameRecord]:
+    """Frames 0 to `until`. After the last window no force acts: the smoke is released."""
     smoke = SmokeSteps(problem)
     steps = problem.steps_per_frame or 1
     dt = 1.0 / (problem.fps * steps)
     state: dict[str, Field] = {**problem.densities, "velocity": problem.velocity}
-    shell.frame(FrameRecord(0, state, memory={"steps": 0}))
-    for frame in range(1, problem.frames + 1):
-        if shell.stop_requested:
-            raise Stopped
+    yield FrameRecord(0, state, memory={"steps": 0})
+    for frame in range(1, until + 1):
         carriers: list[tuple[float, Field]] = []
         emitted: dict[str, float] = {}
         force: Field | None = None
         for index in range((frame - 1) * steps, frame * steps):
-            pushed = control.force(vector, index)
+            pushed = pieces.force(index)
             advance = smoke.advance(state, Clock(index, dt), pushed)
             state = dict(advance.state)
             carriers.append((dt, advance.carrier))
@@ -33,4 +32,18 @@ def replay(problem: Problem, shell: Shell, control: Control, vector: np.ndarray)
                 emitted[name] = emitted.get(name, 0.0) + mass
             if pushed is not None:
                 force = (1 / steps) * pushed if force is None else force.add_scaled(1 / steps, pushed)
-        shell.frame(FrameRecord(frame, state, force, carriers, emitted, {"steps": frame * steps}))
+        yield FrameRecord(frame, state, force, carriers, emitted, {"steps": frame * steps})
+
+
+def replay(problem: Problem, shell: Shell, pieces: Pieces) -> None:
+    """Hand every frame to the shell."""
+    for record in simulate(problem, pieces, problem.frames):
+        shell.frame(record)
+        if shell.stop_requested:
+            raise Stopped
+
+
+def state_after(problem: Problem, pieces: Pieces, frame: int) -> State:
+    """The state at a frame."""
+    *_, last = simulate(problem, pieces, frame)
+    return last.state

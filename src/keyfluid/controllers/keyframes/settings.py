@@ -56,6 +56,7 @@ class Settings:
     beta: float
     shear: float
     coarse: int
+    schedule: str
     budget: int | None
 
     @classmethod
@@ -103,6 +104,7 @@ class Settings:
             beta=value("beta", 0.0),
             shear=value("shear", 1.0 if dim == 2 else 3.0),
             coarse=min(coarse, most) if coarse is not None else most,
+            schedule=value("schedule", "auto"),
             budget=None if value("memory") is None else int(value("memory") * 1e6),
         )
 

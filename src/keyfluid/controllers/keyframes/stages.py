@@ -11,6 +11,7 @@ import numpy as np
 
 from keyfluid.controllers.interface import Problem
 from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.windows import Window, plan_windows
 from keyfluid.controls import (
     Basis,
     Both,
@@ -35,28 +36,28 @@ class Stage:
     """One minimisation: a grid, a control and a blur of the densities compared (metres; 0: none)."""
 
     problem: Problem
+    window: Window
     control: Control
     blur: float
     iterations: int
     label: str
 
 
-def plan_stages(problem: Problem, settings: Settings) -> list[Stage]:
-    """All stages, first to last."""
+def plan_stages(problem: Problem, settings: Settings, window: Window | None = None) -> list[Stage]:
+    """The stages of a window, first to last; without one, of all the scene at once."""
+    window = window or plan_windows(problem, "all")[0]
     if problem.steps_per_frame is None:
         raise SceneError(
             "time.steps_per_frame",
             '"auto" changes the steps from one evaluation to the next; give this method a fixed number',
         )
-    if not problem.keyframes:
-        raise SceneError("keyframe", "there is none; this method needs a shape to reach")
     stages: list[Stage] = []
     for rank, level in enumerate(_levels(problem, settings.coarse)):
         for cutoff in settings.cutoffs(level):
-            control = make_control(level, settings, cutoff)
-            for blur in _blurs(level, settings, first=not stages and rank == 0):
+            control = make_control(level, settings, cutoff, window)
+            for blur in _blurs(level, settings, window, first=not stages and rank == 0):
                 label = _label(level, settings, cutoff, blur)
-                stages.append(Stage(level, control, blur, settings.iterations_of(level is problem), label))
+                stages.append(Stage(level, window, control, blur, settings.iterations_of(level is problem), label))
     return stages
 
 
@@ -71,20 +72,20 @@ def _levels(problem: Problem, coarse: int) -> list[Problem]:
     return [*levels, problem]
 
 
-def _blurs(problem: Problem, settings: Settings, first: bool) -> tuple[float, ...]:
+def _blurs(problem: Problem, settings: Settings, window: Window, first: bool) -> tuple[float, ...]:
     """Widths of gamma, one stage each. "auto" blurs in the very first stages, and only smoke that must go far: where
     smoke and target do not meet, moving smoke changes nothing, and dissolving it is the nearest way down."""
     if settings.gamma == "blur":
         return settings.blur
     if settings.gamma != "auto" or not first:
         return (0.0,)
-    far = _farthest(problem)
+    far = _farthest(problem, window)
     widths = [far * share for share in (0.5, 0.25, 0.125) if far * share > problem.grid.spacing]
     return (*widths, 0.0) if widths else (0.0,)
 
 
-def _farthest(problem: Problem) -> float:
-    """The longest way between centres of mass, from the start and from key to key, if the shapes hardly meet there."""
+def _farthest(problem: Problem, window: Window) -> float:
+    """The longest way between centres of mass, from the start or a key to the next, if the shapes hardly meet there."""
     farthest = 0.0
     for name, start in problem.densities.items():
         here = start.array
@@ -92,7 +93,8 @@ def _farthest(problem: Problem) -> float:
             if key.field != name:
                 continue
             there = key.target
-            if here.any() and there.any() and float(np.sum(here * there)) < _MEETING * float(np.sum(there * there)):
+            inside = window.first < key.frame <= window.last and here.any() and there.any()
+            if inside and float(np.sum(here * there)) < _MEETING * float(np.sum(there * there)):
                 farthest = max(farthest, float(np.linalg.norm(_middle(problem, here) - _middle(problem, there))))
             here = there
     return farthest
@@ -104,21 +106,15 @@ def _middle(problem: Problem, density: np.ndarray) -> np.ndarray:
     return np.array([float(np.sum(density * line, dtype=np.float64)) / total for line in lines])
 
 
-def last_step(problem: Problem) -> int:
-    """Steps until the last keyframe and its hold; after it the smoke is released."""
-    frame = max(min(key.frame + key.hold, problem.frames) for key in problem.keyframes)
-    return frame * (problem.steps_per_frame or 1)
-
-
-def make_control(problem: Problem, settings: Settings, cutoff: float | None) -> Control:
-    """The control of a grid and a band."""
+def make_control(problem: Problem, settings: Settings, cutoff: float | None, window: Window) -> Control:
+    """The control of a grid, a band and a window of time."""
     steps = problem.steps_per_frame or 1
-    window = settings.window if settings.time in ("windows", "integrated") else 1
-    if window > last_step(problem):
-        raise SceneError(
-            "control.window", f"{window} steps is longer than the {last_step(problem)} that are controlled; shorten it"
-        )
-    timing = Timing(settings.time, last_step(problem), 1.0 / (problem.fps * steps), window)  # type: ignore[arg-type]
+    count = (window.last - window.first) * steps
+    length = settings.window if settings.time in ("windows", "integrated") else 1
+    if length > count:
+        raise SceneError("control.window", f"{length} steps is longer than the {count} that are controlled; shorten it")
+    dt = 1.0 / (problem.fps * steps)
+    timing = Timing(settings.time, count, dt, length, first=window.first * steps)  # type: ignore[arg-type]
     return Control(_basis(problem, settings, cutoff), timing)
 
 

@@ -1,0 +1,89 @@
+"""Long scenes in pieces: windows of time that are solved one after the other, each from where the last one ended.
+
+    all        one window to the last keyframe
+    sequence   a window to each keyframe                            [Tang 2021, section 5.3: solid obstacles]
+    halves     two windows, cut at the keyframe nearest the middle  [McNamara 2004, section 7: the smoke man]
+    auto       sequence if there are four keyframes or more, over 120 frames or more; else all
+
+A window begins in the very state that the one before ended in: there is no seam.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from keyfluid.controllers.interface import Problem
+from keyfluid.controls import Control
+from keyfluid.controls.resample import to_grid
+from keyfluid.errors import SceneError
+from keyfluid.fields import Field, density
+from keyfluid.grid import Kind
+from keyfluid.models.stage import State
+
+_MANY_KEYS, _LONG = 4, 120
+
+
+@dataclass(frozen=True)
+class Window:
+    """Frames `first` to `last`, of which `first` is given."""
+
+    first: int
+    last: int
+
+
+def plan_windows(problem: Problem, schedule: str) -> list[Window]:
+    """The windows of a scene, in order."""
+    if not problem.keyframes:
+        raise SceneError("keyframe", "there is none; this method needs a shape to reach")
+    frames = sorted({key.frame for key in problem.keyframes})
+    last = max(min(key.frame + key.hold, problem.frames) for key in problem.keyframes)
+    if schedule == "auto":
+        schedule = "sequence" if len(frames) >= _MANY_KEYS and last >= _LONG else "all"
+    if schedule == "sequence":
+        ends = [*frames[:-1], last]
+    elif schedule == "halves" and len(frames) > 1:
+        ends = [min(frames[:-1], key=lambda frame: abs(frame - last / 2)), last]
+    else:
+        ends = [last]
+    return [Window(first, end) for first, end in zip([0, *ends], ends)]
+
+
+class Pieces:
+    """The forces of several controls, each in its own window."""
+
+    def __init__(self) -> None:
+        self.parts: list[tuple[Control, np.ndarray]] = []
+
+    def force(self, step: int) -> Field | None:
+        total: Field | None = None
+        for control, vector in self.parts:
+            force = control.force(vector, step)
+            if force is not None:
+                total = force if total is None else total + force
+        return total
+
+    def and_then(self, control: Control, vector: np.ndarray) -> Pieces:
+        """These, and one more."""
+        more = Pieces()
+        more.parts = [*self.parts, (control, vector)]
+        return more
+
+
+def state_on(problem: Problem, state: Mapping[str, Field]) -> State:
+    """A state of the scene's own grid on the grid of `problem`: means over cells, velocities between faces."""
+    found: dict[str, Field] = {}
+    for name, field in state.items():
+        factors = [a // b for a, b in zip(field.grid.cells, problem.grid.cells)]
+        whole = all(a == b * f for a, b, f in zip(field.grid.cells, problem.grid.cells, factors))
+        if field.grid == problem.grid:
+            found[name] = field
+        elif field.kind is Kind.CENTRES and whole:
+            shape = [n for b, f in zip(problem.grid.cells, factors) for n in (b, f)]
+            means = field.array.reshape(shape).mean(axis=tuple(range(1, 2 * problem.grid.dim, 2)))
+            found[name] = density(problem.grid, means, field.dtype)
+        else:
+            found[name] = to_grid(field, problem.grid)
+    return found
