@@ -90,8 +90,8 @@ def cost() -> None:
     print(f"### Simulation of a frame, ms ({keyfluid.threads.threads()} threads, {machine()})\n")
     print(
         f"{cloud.control.count} control particles, {simulation.vortices.count} vortices of mean radius "
-        f"{simulation.vortices.radius.mean():.3f} m, velocity lattice {' x '.join(map(str, lattice.counts))}, densities "
-        f"{' x '.join(map(str, simulation.grid.counts))}, 400000 redistribution trials, "
+        f"{simulation.vortices.radius.mean():.3f} m, velocity lattice {' x '.join(map(str, lattice.counts))}, "
+        f"densities {' x '.join(map(str, simulation.grid.counts))}, 400000 redistribution trials, "
         f"{simulation.settings.swaps} swaps. Means over 16 frames; no rendering, no files.\n"
     )
     rows: list[dict[str, object]] = [
@@ -312,7 +312,7 @@ def scenes() -> None:
                     pictures.append(picture)
         near, iou = measured(live.simulation, last)
         moved = float(np.mean(teleports[:-1]))
-        save_png(IMAGES / f"{name}.png", filmstrip(pictures, [f"frame {f}" for f in shown], columns=7, tile=190))
+        save_png(IMAGES / f"{name}.png", filmstrip(pictures, [f"frame {f}" for f in shown], columns=7, tile=168))
         rows.append({
             "scene": name, "frames": last, "markers": live.simulation.marker_count,
             "r_c (m)": round(live.simulation.settings.control_radius, 4), "within r_c": f"{near:.1%}",
