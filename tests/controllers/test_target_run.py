@@ -236,3 +236,17 @@ def test_a_field_without_a_target_is_refused():
     made = problem(smoke=smoke, resolution=16)
     with pytest.raises(KeyfluidError, match="'b' has no target"):
         run(made)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"control": {"strength": -1.0}}, "strength"),
+        ({"control": {"v_g": 1e300}}, "v_g"),
+        ({"control": {"reach": 1.5}}, "reach"),
+        ({"keyframe": [{"frame": 24, "shape": "disk", "center": [5.0, 5.0], "radius": 0.1}]}, "outside the domain"),
+    ],
+)
+def test_bad_input_is_named(change, said):
+    with pytest.raises(Exception, match=said):
+        problem(resolution=16, **change)
