@@ -175,6 +175,21 @@ def test_windows_one_after_the_other_have_no_seam(schedule, tmp_path):
     assert bits(keyfluid.run(alone, threads=1).frames) == bits(whole.frames)
 
 
+def test_a_preview_is_the_start_of_the_final_run(tmp_path):
+    control = '[control]\nmethod = "spectral"\niterations = 20\n'
+    keyfluid.run(STEERED + control, tmp_path / "preview", threads=1, overrides=["domain.resolution=12"])
+    again = [f'control.start="{tmp_path / "preview"}"', "control.iterations=5"]
+    warm = keyfluid.run(STEERED + control, threads=1, overrides=again)
+    first = next(entry["error"] for entry in warm.metrics["history"] if "objective" in entry)
+    assert first < 0.5, "from rest it is above 0.9"
+    assert errors(warm)[0] < first
+    assert warm.metrics["iterations"] == 5
+    with pytest.raises(KeyfluidError, match="control.start"):
+        keyfluid.run(STEERED.replace("frame = 6", "frame = 5") + control, overrides=again)
+    with pytest.raises(KeyfluidError, match="holds no run"):
+        keyfluid.run(STEERED + control, overrides=[f'control.start="{tmp_path}"'])
+
+
 def test_bands_leave_a_preview(tmp_path):
     shown = []
     keyfluid.run(

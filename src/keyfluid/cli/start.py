@@ -27,6 +27,10 @@ Preview = Annotated[
     int | None,
     typer.Option(metavar="[RESOLUTION]", help="A coarser grid, nothing else; alone: half the scene's resolution."),
 ]
+Start = Annotated[
+    Path | None,
+    typer.Option("--from", metavar="FOLDER", help="An earlier run, such as a preview, whose forces are the start."),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the run that is in the folder.")]
 WatchScene = Annotated[
     bool,
@@ -44,6 +48,7 @@ def run(
     set_: Set = None,
     threads: Threads = None,
     preview: Preview = None,
+    start: Start = None,
     watch: WatchScene = False,
     overwrite: Overwrite = False,
     as_json: Json = False,
@@ -51,8 +56,9 @@ def run(
     """Run a scene: frames, film, VDB sequence and report into a folder."""
     from keyfluid.scenes import load_scene
 
-    loaded = _previewed(load_scene(scene, set_ or ()), preview)
-    watched = (scene, set_ or ()) if watch else None
+    sets = [*(set_ or ()), *([f"control.start={json.dumps(str(start.absolute()))}"] if start is not None else [])]
+    loaded = _previewed(load_scene(scene, sets), preview)
+    watched = (scene, sets) if watch else None
     folder = output or Path("out") / loaded.name
     _finish(*_run_scene(loaded, folder, threads, overwrite, as_json, watched), as_json)
 
@@ -92,7 +98,7 @@ def gallery(
             print(f"{key:<{width}}  {_first_line(path)}")
         print("\nkeyfluid gallery NAME -o FOLDER runs one")
         return
-    run(_bundled_scene(name), output, set_, threads, preview, False, overwrite, as_json)
+    run(_bundled_scene(name), output, set_, threads, preview, overwrite=overwrite, as_json=as_json)
 
 
 def wedge(

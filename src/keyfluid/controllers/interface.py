@@ -205,6 +205,10 @@ class Shell(Protocol):
         """
         ...
 
+    def other_run(self, folder: str) -> tuple[Problem, Checkpoint]:
+        """The scene and the last checkpoint of another run, to begin from what it found."""
+        ...
+
     def show(self) -> None:
         """The frames given so far make a film, though not the final one: draw its strip and its curves."""
         ...

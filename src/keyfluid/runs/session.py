@@ -16,7 +16,7 @@ from keyfluid.runs.folder import RunFolder
 from keyfluid.runs.frames import PARTICLES, Frames, MemoryFrames
 from keyfluid.runs.outputs import Outputs
 from keyfluid.runs.watch import Watch
-from keyfluid.scenes.problem import Problem
+from keyfluid.scenes.problem import Problem, build
 from keyfluid.threads import threads
 
 _RESULT_INTERVAL = 0.5
@@ -145,6 +145,13 @@ class Session:
 
     def log(self, **values: float) -> None:
         self._logged.append({name: _plain(value) for name, value in values.items()})
+
+    def other_run(self, folder: str) -> tuple[Problem, Checkpoint]:
+        place = RunFolder.find(folder)
+        found = place.load_checkpoint()
+        if found is None:
+            raise KeyfluidError(f"{folder}: has no checkpoint yet; let it run first")
+        return build(place.scene()), found[0]
 
     def show(self) -> None:
         if self.folder is None or not self.metas:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from keyfluid.scenes.bodies import Table
+from keyfluid.scenes.bodies import File, Table
 from keyfluid.scenes.wants import Flag, NotNegative, Positive, number, whole
 
 Multiplier = Annotated[float, number(at_least=0, at_most=1e4)]
@@ -244,6 +244,11 @@ class OptimisedControl(Table):
         default=None,
         description='"all": all keyframes at once; "sequence": one after the other, each from where the last ended; '
         '"halves": in two parts; "auto" (default): sequence for four keyframes or more over 120 frames or more',
+    )
+    start: File | None = Field(
+        default=None,
+        description="folder of an earlier run of this method, a preview say, whose forces are the start; coarser grids "
+        "are then left out. `keyfluid run --from FOLDER` sets it",
     )
     memory: Positive | None = Field(
         default=None,

@@ -57,6 +57,7 @@ class Settings:
     shear: float
     coarse: int
     schedule: str
+    start: str | None
     budget: int | None
 
     @classmethod
@@ -105,6 +106,7 @@ class Settings:
             shear=value("shear", 1.0 if dim == 2 else 3.0),
             coarse=min(coarse, most) if coarse is not None else most,
             schedule=value("schedule", "auto"),
+            start=value("start"),
             budget=None if value("memory") is None else int(value("memory") * 1e6),
         )
 

@@ -1,0 +1,99 @@
+"""Where an optimisation stands, and how it gets there again: from its own checkpoint, or from another run's.
+
+The checkpoint of an iteration is its point and gradient, one part (part_name); the optimiser's memory is the
+differences of the last few (optimise/lbfgs.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from keyfluid.controllers.interface import Checkpoint, Shell
+from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.stages import Stage, carry, plan_stages
+from keyfluid.controllers.keyframes.windows import Window, plan_windows
+from keyfluid.errors import KeyfluidError
+from keyfluid.optimise.lbfgs import Iterate, Lbfgs, Minimisation
+
+_FIRST_STEP = 0.02
+"""Speed of the first trial, of the longest side crossed in the time to the last keyframe: small, or it ends in a
+valley of its own making (the letter F at 64^2: 0.3 reached in 8 evaluations, with ten times as much in 27)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a run stands: the window, the stage, its search, and the vectors of the windows before."""
+
+    window: int = 0
+    stage: int = 0
+    state: Minimisation | None = None
+    values: Mapping[int, float] = field(default_factory=dict)
+    found: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+def restored(shell: Shell, plans: Sequence[Sequence[Stage]], settings: Settings) -> Place:
+    return Place() if shell.restored is None else restored_from(shell.restored, plans, settings)
+
+
+def restored_from(checkpoint: Checkpoint, plans: Sequence[Sequence[Stage]], settings: Settings) -> Place:
+    meta, arrays = checkpoint.meta, checkpoint.arrays
+    try:
+        window, stage = int(meta["window"]), int(meta["stage"])
+        values = {int(i): float(value) for i, value in meta["trail"].items()}
+        parts = {i: part_name(window, stage, i) for i in values}
+        trail = {i: Iterate(arrays[f"{parts[i]}/x"], value, arrays[f"{parts[i]}/g"]) for i, value in values.items()}
+        decrease = math.inf if meta["decrease"] is None else float(meta["decrease"])
+        state = optimiser_of(plans[window][stage], settings, stage).restore(trail, int(meta["evaluations"]), decrease)
+        found = {part: arrays[f"{part}/x"] for part in meta["kept"]}
+        return Place(window, stage, replace(state, stalled=str(meta["stalled"])), values, found)
+    except (KeyError, IndexError, AttributeError):
+        raise KeyfluidError(
+            "an optimisation has no frame to go on from: its forces are found for all frames at once; "
+            "resume it without --from, or run the scene again with --overwrite"
+        ) from None
+
+
+def from_other_run(
+    shell: Shell, folder: str, windows: Sequence[Window], number: int, stages: Sequence[Stage]
+) -> tuple[Place, np.ndarray]:
+    """The forces of another run, carried to the first stage on the scene's own grid."""
+    problem, checkpoint = shell.other_run(folder)
+    unlike = KeyfluidError(
+        f"control.start: {folder} is no run of this method with the same keyframe times, control and schedule"
+    )
+    if problem.scene.control.method != stages[0].problem.scene.control.method or problem.keyframes == []:
+        raise unlike
+    settings = Settings.of(problem)
+    theirs = plan_windows(problem, settings.schedule)
+    if theirs != list(windows):
+        raise unlike
+    found = restored_from(checkpoint, [plan_stages(problem, settings, window) for window in theirs], settings)
+    if found.window < number or found.state is None:
+        raise KeyfluidError(f"control.start: {folder} is not finished; resume it first")
+    plan = plan_stages(problem, settings, theirs[number])
+    before = plan[-1] if number < found.window else plan[found.stage]
+    vector = found.state.now.x if number == found.window else found.found[list(found.found)[number]]
+    rank = next(i for i, stage in enumerate(stages) if stage.problem is stages[-1].problem)
+    control = stages[rank].control
+    if type(before.control.basis) is not type(control.basis) or before.control.timing.count != control.timing.count:
+        raise unlike
+    return Place(number, rank), carry(vector, before.control, control)
+
+
+def part_name(window: int, stage: int, iteration: int) -> str:
+    return f"{window}-{stage}-{iteration}"
+
+
+def optimiser_of(stage: Stage, settings: Settings, number: int) -> Lbfgs:
+    """L-BFGS with a first step of a speed that suits the scene; later stages begin near their end."""
+    control, problem = stage.control, stage.problem
+    seconds = control.timing.steps * control.timing.dt
+    speed = _FIRST_STEP * max(problem.grid.size) / seconds
+    if settings.time != "integrated":
+        speed /= seconds
+    length = speed * math.sqrt(control.timing.count) * (1.0 if number == 0 else 0.3)
+    return Lbfgs(control.metric(), length, settings.history)

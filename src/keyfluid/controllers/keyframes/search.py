@@ -1,0 +1,129 @@
+"""One minimisation: a stage of a window."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from keyfluid.controllers.interface import Problem, Shell, Stopped
+from keyfluid.controllers.keyframes.evaluation import Evaluation
+from keyfluid.controllers.keyframes.places import Place, optimiser_of, part_name
+from keyfluid.controllers.keyframes.replay import replay
+from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.stages import Stage, carry
+from keyfluid.controllers.keyframes.windows import Pieces
+from keyfluid.models.stage import State
+from keyfluid.optimise.lbfgs import Minimisation
+
+
+@dataclass(frozen=True, eq=False)
+class Here:
+    """What a search is a part of: its window and stage, the forces before it, their parts of the checkpoint, and the
+    state they end in."""
+
+    window: int
+    rank: int
+    pieces: Pieces
+    kept: tuple[str, ...]
+    start: State | None
+
+
+class Search:
+    """One stage: iterations until the objective falls too slowly, or the iterations are used up."""
+
+    def __init__(self, shell: Shell, settings: Settings, plans: Sequence[Sequence[Stage]], here: Here) -> None:
+        self.shell, self.settings, self.here = shell, settings, here
+        stages = plans[here.window]
+        self.stage, self.final = stages[here.rank], stages[-1]
+        self.label = self.stage.label
+        earlier = [stage for stages in plans[: here.window] for stage in stages] + list(stages[: here.rank])
+        self.before = sum(stage.iterations for stage in earlier)
+        self.total = sum(stage.iterations for stages in plans for stage in stages)
+        self.evaluation = Evaluation(self.stage, settings, here.start)
+        self.optimiser = optimiser_of(self.stage, settings, here.rank)
+        self._values: dict[int, float] = {}
+
+    def go(self, vector: np.ndarray, place: Place) -> Minimisation:
+        """Search from a vector, or go on from where the place says."""
+        state = place.state
+        self._values = dict(place.values) if state is not None else {}
+        if state is None:
+            state = self.optimiser.start(vector, self.evaluation)
+            self.shell.count(evaluations=state.evaluations)
+            self._keep(state)
+        while not self._done(state):
+            if self.shell.stop_requested:
+                raise Stopped
+            before = state.evaluations
+            state = self.optimiser.advance(state, self.evaluation)
+            self.shell.count(1, state.evaluations - before)
+            self._keep(state)
+            if self.shell.show_due:
+                self.film(state.now.x)
+                self.shell.show()
+        self._say_why(state)
+        return state
+
+    def film(self, vector: np.ndarray) -> None:
+        """The scene with these forces, on its own grid."""
+        there = self.final.problem
+        control = self.stage.control if self.stage.problem is there else self.final.control
+        replay(there, self.shell, self.here.pieces.and_then(control, carry(vector, self.stage.control, control)))
+
+    def _done(self, state: Minimisation) -> bool:
+        """Tang's rule: the relative decrease of an iteration falls under tau [section 4.2]."""
+        if state.stalled or state.iteration >= self.stage.iterations:
+            return True
+        return 0 <= state.decrease < self.settings.tau
+
+    def _keep(self, state: Minimisation) -> None:
+        shell, now, window, rank = self.shell, state.now, self.here.window, self.here.rank
+        error = self.evaluation.error if self.evaluation.evaluations else None
+        done = self.before + state.iteration
+        if error is not None:
+            shell.log(iteration=done, objective=now.value, error=error, stage=rank, window=window)
+        self._values[state.iteration] = now.value
+        meta = {
+            "window": window,
+            "stage": rank,
+            "kept": self.here.kept,
+            "trail": {str(i): self._values[i] for i in state.iterates},
+            "evaluations": state.evaluations,
+            "decrease": state.decrease if math.isfinite(state.decrease) else None,
+            "stalled": state.stalled,
+        }
+        keep = [*self.here.kept, *(part_name(window, rank, i) for i in state.iterates)]
+        shell.checkpoint({"x": now.x, "g": now.gradient}, meta, part_name(window, rank, state.iteration), keep)
+        shell.progress(done, self.total, "iteration", error, self.label)
+
+    def _say_why(self, state: Minimisation) -> None:
+        """A search that ended early tells its reason."""
+        if not state.stalled or not self.evaluation.evaluations:
+            return
+        error, bound = self.evaluation.error, _bound(self.stage.problem)
+        reason = state.stalled
+        if bound is not None and error <= bound + 0.03:
+            reason += "; the smoke is as close as a rearrangement of it can be"
+        elif _mass_gap(self.stage.problem) > 0.05:
+            reason += '; the targets do not hold the mass that is there: see keyframe.mass ("resize" makes them)'
+        elif state.iteration == 0:
+            reason += '; the smoke does not feel the target from so far: try gamma = "blur"'
+        self.shell.note(f"{self.label}: {reason}")
+
+
+def _bound(problem: Problem) -> float | None:
+    bounds = [key.bound for key in problem.keyframes if key.bound is not None]
+    return max(bounds, default=None)
+
+
+def _mass_gap(problem: Problem) -> float:
+    """Largest relative difference between a target's mass and the start's, where no source acts."""
+    gaps = [0.0]
+    for key in problem.keyframes:
+        if key.mask is None and not problem.sources:
+            there = float(np.sum(problem.densities[key.field].data, dtype=np.float64))
+            gaps.append(abs(float(np.sum(key.target, dtype=np.float64)) / there - 1) if there > 0 else 1.0)
+    return max(gaps)
