@@ -184,7 +184,7 @@ def test_a_preview_is_the_start_of_the_final_run(tmp_path):
     assert first < 0.5, "from rest it is above 0.9"
     assert errors(warm)[0] < first
     assert warm.metrics["iterations"] == 5
-    with pytest.raises(KeyfluidError, match="control.start"):
+    with pytest.raises(KeyfluidError, match=r"control\.start"):
         keyfluid.run(STEERED.replace("frame = 6", "frame = 5") + control, overrides=again)
     with pytest.raises(KeyfluidError, match="holds no run"):
         keyfluid.run(STEERED + control, overrides=[f'control.start="{tmp_path}"'])

@@ -60,7 +60,7 @@ def restored_from(checkpoint: Checkpoint, plans: Sequence[Sequence[Stage]], sett
 def from_other_run(
     shell: Shell, folder: str, windows: Sequence[Window], number: int, stages: Sequence[Stage]
 ) -> tuple[Place, np.ndarray]:
-    """The forces of another run, carried to the first stage on the scene's own grid."""
+    """The forces of another run, carried to the first stage on the scene's own grid that blurs no more."""
     problem, checkpoint = shell.other_run(folder)
     unlike = KeyfluidError(
         f"control.start: {folder} is no run of this method with the same keyframe times, control and schedule"
@@ -77,7 +77,8 @@ def from_other_run(
     plan = plan_stages(problem, settings, theirs[number])
     before = plan[-1] if number < found.window else plan[found.stage]
     vector = found.state.now.x if number == found.window else found.found[list(found.found)[number]]
-    rank = next(i for i, stage in enumerate(stages) if stage.problem is stages[-1].problem)
+    own, sharp = stages[-1].problem, stages[-1].blur
+    rank = next(i for i, stage in enumerate(stages) if stage.problem is own and stage.blur == sharp)
     control = stages[rank].control
     if type(before.control.basis) is not type(control.basis) or before.control.timing.count != control.timing.count:
         raise unlike
