@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from keyfluid.boundary import Boundary
 from keyfluid.grid import Grid, Kind
-from keyfluid.operators.project import layered
+
+_KINDS = {Boundary.WALLS: 0, Boundary.PERIODIC: 1, Boundary.OPEN: 2}
 
 
 class FaceTables(NamedTuple):
@@ -33,4 +35,6 @@ def face_tables(grid: Grid) -> FaceTables:
     for c, (shape, part) in enumerate(zip(layout.shapes, layout.parts)):
         starts[lead + c] = part.start
         shapes[lead + c, lead:] = shape
-    return FaceTables(starts, shapes, *layered(grid), grid.dim)
+    cells = np.array([1] * lead + list(grid.cells), np.int64)
+    kinds = np.array([1] * lead + [_KINDS[side] for side in grid.boundary], np.int64)
+    return FaceTables(starts, shapes, cells, kinds, grid.dim)

@@ -13,6 +13,7 @@ from keyfluid.controllers.spacetime.admm import Admm, FlowSolver, Record
 from keyfluid.controllers.spacetime.advection import Advection, Goal
 from keyfluid.controllers.spacetime.flow import Flow
 from keyfluid.controllers.spacetime.gauss_newton import GaussNewton
+from keyfluid.controllers.spacetime.multigrid import Multigrid
 from keyfluid.controllers.spacetime.refuse import refuse
 from keyfluid.controllers.spacetime.replay import Replay, Units
 from keyfluid.controllers.spacetime.settings import Settings
@@ -119,6 +120,8 @@ class Plan:
         return Flow(grid, Solenoidal(grid, self.problem.dtype), viscosity, self.settings.free_start)
 
     def solver(self, flow: Flow) -> FlowSolver:
+        if self.settings.solver == "fas":
+            return Multigrid(flow, self.settings.flow_tolerance, self.problem.dtype)
         return GaussNewton(flow, self.settings.flow_tolerance)
 
     def transport(self) -> Operator:

@@ -22,7 +22,7 @@ import numpy as np
 
 from keyfluid.grid import Grid
 from keyfluid.kernels import vectors
-from keyfluid.operators.advect_vorticity import (
+from keyfluid.solvers.self_advection import (
     self_advection,
     self_advection_tangent,
     self_advection_transpose,

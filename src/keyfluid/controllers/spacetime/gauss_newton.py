@@ -21,7 +21,7 @@ from keyfluid.grid import Kind
 from keyfluid.kernels import spacetime_time as kernels
 from keyfluid.operators.diffuse import Diffuse
 
-MOST_STEPS = 30
+MOST_STEPS = 60
 MOST_CG = 400
 
 

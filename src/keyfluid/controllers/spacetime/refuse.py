@@ -5,6 +5,10 @@ from __future__ import annotations
 from keyfluid.boundary import Boundary
 from keyfluid.controllers.interface import Problem
 from keyfluid.errors import SceneError
+from keyfluid.solvers.fas import depth
+
+COARSEST = 12
+"""Cells along the longest side of the coarsest grid that the paper's ten smoothings still solve."""
 
 INSTEAD = 'or use method = "target" or "adjoint"'
 
@@ -23,6 +27,8 @@ def refuse(problem: Problem, steps_per_frame: int) -> None:
         raise SceneError("smoke.buoyancy", f'"spacetime" has no buoyancy; set it to 0, {INSTEAD}')
     if problem.vorticity != 0:
         raise SceneError("smoke.vorticity", f'"spacetime" has no vorticity confinement; set it to 0, {INSTEAD}')
+    if problem.scene.control.solver == "fas":
+        _refuse_sizes(problem.grid.cells)
     keys = [(i, key) for i, key in enumerate(problem.keyframes) if key.weight > 0]
     if not keys:
         raise SceneError("keyframe", '"spacetime" needs a keyframe whose weight is above 0')
@@ -33,3 +39,16 @@ def refuse(problem: Problem, steps_per_frame: int) -> None:
                 "the first step moves with the initial velocity, which is given; put the keyframe two steps or more "
                 "after the start, or set control.free_start",
             )
+
+
+def _refuse_sizes(cells: tuple[int, ...]) -> None:
+    """Multigrid halves all axes together; a coarsest grid that is still large would not be solved."""
+    halvings = depth(cells) - 1
+    left = max(cells) >> halvings
+    if left > COARSEST:
+        raise SceneError(
+            "control.solver",
+            f'"fas" halves the grid until {COARSEST} cells or fewer are left, but {" x ".join(map(str, cells))} ends '
+            f"at {left}; use sides that are multiples of {1 << max(1, (max(cells) // COARSEST).bit_length())}, "
+            'or solver = "gauss-newton"',
+        )
