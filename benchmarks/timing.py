@@ -7,10 +7,17 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+TICKS = 0.3
+"""Seconds to run at least. Linux books the time of a thread that keeps running on another core at its clock ticks,
+some milliseconds apart: over one short run processor over wall time may come out as 1 or as 2.3 for two threads."""
+
 
 @dataclass(frozen=True)
 class Timing:
-    """Best wall seconds of the repeats, and processor over wall time in that one."""
+    """Best wall seconds of the repeats, and processor over wall time of all of them together.
+
+    A thread that waits for its next task spins, and counts as busy: only the speed-up tells what a thread did.
+    """
 
     seconds: float
     parallelism: float
@@ -20,15 +27,15 @@ class Timing:
 
 
 def best(work: Callable[[], object], repeats: int = 7) -> Timing:
-    """The fastest of `repeats` runs, after one that does not count (compilation, caches)."""
+    """The fastest of `repeats` runs or more, after one that does not count (compilation, caches)."""
     work()
-    runs = []
-    for _ in range(repeats):
-        wall, cpu = time.perf_counter(), time.process_time()
+    start, cpu = time.perf_counter(), time.process_time()
+    runs: list[float] = []
+    while len(runs) < repeats or time.perf_counter() - start < TICKS:
+        before = time.perf_counter()
         work()
-        wall = time.perf_counter() - wall
-        runs.append(Timing(wall, (time.process_time() - cpu) / wall))
-    return min(runs, key=lambda run: run.seconds)
+        runs.append(time.perf_counter() - before)
+    return Timing(min(runs), (time.process_time() - cpu) / (time.perf_counter() - start))
 
 
 def machine() -> str:

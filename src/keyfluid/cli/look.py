@@ -103,12 +103,15 @@ def export(
     print(place)
 
 
-def check() -> None:
+def check(
+    everything: Annotated[bool, typer.Option("--all", help="Every kind of advection in 3D too.")] = False,
+) -> None:
     """Is keyfluid right on this machine? Derivatives, divergence and bits, as a table."""
     from keyfluid.verify import print_table, run_checks
 
     terminal = sys.stderr.isatty()
-    rows = run_checks((lambda row: print(".", end="", file=sys.stderr, flush=True)) if terminal else None)
+    dot = (lambda row: print(".", end="", file=sys.stderr, flush=True)) if terminal else None
+    rows = run_checks(dot, everything)
     if terminal:
         print(file=sys.stderr)
     print_table(rows)
