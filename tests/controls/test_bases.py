@@ -23,7 +23,10 @@ from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.operators.project import relative_divergence
 
-SIDES = {2: ["walls", "periodic", "open", ("periodic", "walls")], 3: ["walls", "periodic", ("open", "walls", "periodic")]}
+SIDES = {
+    2: ["walls", "periodic", "open", ("periodic", "walls")],
+    3: ["walls", "periodic", ("open", "walls", "periodic")],
+}
 GRIDS = [
     Grid(cells, None, sides)
     for dim, cells in ((2, (9, 7)), (3, (7, 5, 6)))

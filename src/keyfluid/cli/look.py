@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from keyfluid.runs.frames import Frames
+    from keyfluid.scenes.problem import Problem
 
 Folder = Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)]
 
@@ -57,6 +61,10 @@ def render(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Another view, such as camera.fov=40.")
     ] = None,
     png: Annotated[bool, typer.Option("--png", help="Also every frame as a PNG.")] = False,
+    view: Annotated[
+        str | None,
+        typer.Option(metavar="+z|-z|...", help="With --frame: as a picture key of that view sees it, to paint over."),
+    ] = None,
 ) -> None:
     """Draw the frames of a run again: film and filmstrip, or one still."""
     from keyfluid.cli.progress import Display
@@ -67,6 +75,9 @@ def render(
 
     problem, frames = _opened(folder, set_ or [], ("camera.", "light.", "output.", "smoke.field"))
     place = output or folder
+    if view is not None:
+        print(_seen(problem, frames, place, view, frame))
+        return
     with Display() as display:
         outputs = Outputs(problem, frames, place, lambda what, n, of: display(Progress(n, of, what)), size)
         if frame is not None:
@@ -140,3 +151,26 @@ def _opened(folder: Path, sets: list[str], allowed: tuple[str, ...]):  # type: i
     place = RunFolder.find(folder)
     problem = build(load_scene(place.path / "scene.toml", sets))
     return problem, Frames(place.frames, problem.grid, list(problem.densities))
+
+
+def _seen(problem: Problem, frames: Frames, place: Path, view: str, frame: int | None) -> Path:
+    """A frame as a [[picture]] sees it, one pixel per cell and at least 256: to paint over."""
+    import numpy as np
+
+    from keyfluid.errors import KeyfluidError
+    from keyfluid.fields import density
+    from keyfluid.render import save_png
+    from keyfluid.scenes.pictures import upright, view_of
+
+    if problem.grid.dim == 2 or view not in ("+x", "-x", "+y", "-y", "+z", "-z"):
+        raise KeyfluidError(f"--view {view}: a 3D run is seen from +x, -x, +y, -y, +z or -z")
+    if frame is None or frame not in frames.store.indices():
+        raise KeyfluidError("--view: give the --frame to draw, one that the run has")
+    name = next(iter(problem.densities))
+    smoke = density(problem.grid, frames[frame].densities[name])
+    pixels = upright(view, view_of(problem.grid, view, None).picture(smoke))
+    scale = -(-256 // min(pixels.shape))
+    grey = np.round(255 * np.clip(pixels, 0, 1)).astype(np.uint8).T[::-1]
+    target = place / f"view.{view}.{frame:04d}.png"
+    save_png(target, np.repeat(np.repeat(grey, scale, 0), scale, 1)[..., None].repeat(3, -1))
+    return target

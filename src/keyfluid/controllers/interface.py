@@ -22,6 +22,7 @@ import numpy as np
 from keyfluid.fields import Field
 from keyfluid.grid import Grid
 from keyfluid.models.stage import State
+from keyfluid.operators.glow import Glow
 from keyfluid.solids import Solids
 
 
@@ -81,6 +82,21 @@ class Keyframe(Protocol):
     def path(self) -> str: ...
 
 
+class Picture(Protocol):
+    """How one field should look at a frame (scenes/pictures.py)."""
+
+    @property
+    def frame(self) -> int: ...
+    @property
+    def field(self) -> str: ...
+    @property
+    def view(self) -> Glow: ...
+    @property
+    def wanted(self) -> np.ndarray: ...
+    @property
+    def weight(self) -> float: ...
+
+
 class Bodies(Protocol):
     """The obstacles over time; None where there are none, one object for all times unless some `move`."""
 
@@ -127,6 +143,8 @@ class Problem(Protocol):
     def vorticity(self) -> float: ...
     @property
     def keyframes(self) -> Sequence[Keyframe]: ...
+    @property
+    def pictures(self) -> Sequence[Picture]: ...
     @property
     def peaks(self) -> Mapping[str, float]: ...
     @property

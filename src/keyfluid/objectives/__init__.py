@@ -2,7 +2,8 @@
 
 from keyfluid.objectives.density import DensityKey, DensityMatch
 from keyfluid.objectives.force import ForcePrice
+from keyfluid.objectives.picture import PictureKey, PictureMatch
 from keyfluid.objectives.shear import ShearPrice
 from keyfluid.objectives.sum import SumOfObjectives
 
-__all__ = ["DensityKey", "DensityMatch", "ForcePrice", "ShearPrice", "SumOfObjectives"]
+__all__ = ["DensityKey", "DensityMatch", "ForcePrice", "PictureKey", "PictureMatch", "ShearPrice", "SumOfObjectives"]

@@ -25,6 +25,7 @@ from keyfluid.operators.diffuse import Diffuse
 from keyfluid.operators.drive import Drive
 from keyfluid.operators.force import AddConstant, AddRate, Inflow
 from keyfluid.operators.gather import Gather
+from keyfluid.operators.glow import Glow
 from keyfluid.operators.heat import Heat
 from keyfluid.operators.project import Project
 from keyfluid.operators.solid_mask import SolidMask
@@ -108,6 +109,8 @@ REGISTER: dict[str, Builder] = {
         Drive(at.grid, gaussian_blur(at.grid, 1.3 * at.grid.spacing), at.field(Kind.FACES), 1.7),
         (at.field(Kind.CENTRES),),
     ),
+    "glow, from the low end": lambda at: (Glow(at.grid, 0, False, 3.0), (at.field(Kind.CENTRES),)),
+    "glow, from the high end": lambda at: (Glow(at.grid, 1, True, 3.0), (at.field(Kind.CENTRES),)),
     "curl": lambda at: (Curl(at.grid), (at.field(Kind.EDGES),)),
     "solid mask": lambda at: (SolidMask(at.solids or no_solids(at)), (at.field(Kind.CENTRES),)),
     "self-advection": lambda at: (AdvectVorticity(at.grid, 0.3 * at.grid.spacing), (at.field(Kind.FACES),)),

@@ -20,7 +20,7 @@ _RESERVED = ("vel", "velocity", "force", "target", "temperature", "Cd", "surface
 
 def check(scene: Scene) -> list[SceneError]:
     """Every fault that shows without reading a file's content."""
-    parts = (_domain, _fields, _bodies, _starts, _sources, _obstacles, _keyframes, _camera)
+    parts = (_domain, _fields, _bodies, _starts, _sources, _obstacles, _keyframes, _pictures, _camera)
     return [fault for part in parts for fault in part(scene)]
 
 
@@ -266,6 +266,20 @@ def _obstacles(scene: Scene) -> Iterator[SceneError]:
                 yield SceneError(
                     f"{path}.path[{k}].frame", "is not after the one before; put them in order of time"
                 )
+
+
+def _pictures(scene: Scene) -> Iterator[SceneError]:
+    if scene.picture and scene.control.method not in ("adjoint", "spectral"):
+        yield SceneError(
+            "picture", f'method "{scene.control.method}" looks at no pictures; use "adjoint" or "spectral"'
+        )
+    for i, entry in enumerate(scene.picture):
+        if not 1 <= entry.frame <= scene.time.frames:
+            yield SceneError(
+                f"picture[{i}].frame", f"{entry.frame} is not one of the frames 1 to {scene.time.frames}"
+            )
+        if entry.field is not None and entry.field not in {field.name for field in scene.smoke.field}:
+            yield SceneError(f"picture[{i}].field", f"{entry.field!r} is not a field of the smoke")
 
 
 def _keyframes(scene: Scene) -> Iterator[SceneError]:

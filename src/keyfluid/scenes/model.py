@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from keyfluid.scenes.bodies import Body, SolidBody, Table
+from keyfluid.scenes.bodies import Body, File, SolidBody, Table
 from keyfluid.scenes.control import AnyControl, NoControl
 from keyfluid.scenes.wants import (
     Angles,
@@ -251,6 +251,27 @@ class KeyframeEntry(Body):
     )
 
 
+class PictureEntry(Table):
+    """How the smoke should look from one side of a 3D scene: for the methods adjoint and spectral."""
+
+    frame: Frame = Field(..., description="when: 1 to time.frames")
+    image: File = Field(
+        ...,
+        description="a picture file as wide and high as the domain seen from `view`: black is no smoke, white endless "
+        "smoke; `keyfluid render RUN --view +z --frame F` makes one to paint over",
+    )
+    view: Literal["+x", "-x", "+y", "-y", "+z", "-z"] = Field(
+        default="+z", description="where the viewer stands; +z: beyond the upper end of z, x to the right, y up"
+    )
+    field: FieldName | None = Field(
+        default=None, description="the kind of smoke; default: the first of smoke.field"
+    )
+    weight: NotNegative = Field(default=1.0, description="how much it counts beside the others")
+    extinction: Positive | None = Field(
+        default=None, description="of smoke of density 1, 1/m; default: 32 over the longest side"
+    )
+
+
 class Camera(Table):
     """Where pictures of 3D scenes are taken from."""
 
@@ -315,6 +336,7 @@ class Scene(Table):
     source: list[Source] = Field(default=[], description="inflows")
     obstacle: list[Obstacle] = Field(default=[], description="solids")
     keyframe: list[KeyframeEntry] = Field(default=[], description="shapes to reach")
+    picture: list[PictureEntry] = Field(default=[], description="looks to reach")
     control: AnyControl = Field(default=NoControl(), description="the method")
     simulation: Simulation = Field(default=Simulation(), description="engine options")
     camera: Camera = Field(default=Camera(), description="view of 3D scenes")
@@ -325,6 +347,6 @@ class Scene(Table):
     def dimension(self) -> int:
         return len(self.domain.size)
 
-    def field_of(self, entry: Initial | Source | KeyframeEntry) -> str:
+    def field_of(self, entry: Initial | Source | KeyframeEntry | PictureEntry) -> str:
         """The name of the kind of smoke an entry refers to."""
         return entry.field if entry.field is not None else self.smoke.field[0].name

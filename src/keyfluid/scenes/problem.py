@@ -14,6 +14,7 @@
     problem.solids.move                    unless some obstacle moves
     problem.buoyancy, .up, .viscosity, .vorticity
     problem.keyframes                      [Keyframe] in order of frames: target, weight, mask, hold, bound
+    problem.pictures                       [Picture]: how the smoke should look from a side (pictures.py)
     problem.colours, .peaks                {field: colour}, {field: density that counts as full smoke}
     problem.warnings                       lines to print before the run
     problem.memory_estimate_bytes          of a free run; methods add their own
@@ -41,6 +42,7 @@ from keyfluid.scenes.load import preview
 from keyfluid.scenes.memory import make_grid, memory_estimate, memory_fault, memory_of_machine
 from keyfluid.scenes.model import Scene
 from keyfluid.scenes.obstacles import Obstacles
+from keyfluid.scenes.pictures import Picture, place_picture
 from keyfluid.scenes.present import Emission, velocity_of_starts
 from keyfluid.scenes.sources import PlacedBody, place
 
@@ -68,6 +70,7 @@ class Problem:
     viscosity: float
     vorticity: float
     keyframes: list[Keyframe]
+    pictures: list[Picture]
     colours: dict[str, str | tuple[float, ...]]
     peaks: dict[str, float]
     warnings: list[str]
@@ -135,6 +138,11 @@ class _Builder:
         raise_any(self.faults)
         for plan in plans.values():
             self.warnings += plan.warnings
+        pictures = []
+        for i, entry in enumerate(scene.picture):
+            with self.at(f"picture[{i}].image"):
+                pictures.append(place_picture(entry, scene, grid))
+        raise_any(self.faults)
         auto = scene.time.steps_per_frame == "auto"
         steps = None if auto else int(scene.time.steps_per_frame)
         winds = [wind for plan in plans.values() for wind in plan.winds]
@@ -156,6 +164,7 @@ class _Builder:
             viscosity=scene.smoke.viscosity,
             vorticity=scene.smoke.vorticity,
             keyframes=maker.sorted(),
+            pictures=pictures,
             colours={
                 f.name: f.colour if isinstance(f.colour, str) else tuple(f.colour) for f in scene.smoke.field
             },

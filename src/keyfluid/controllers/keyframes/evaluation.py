@@ -19,7 +19,15 @@ from keyfluid.controls import Control, ControlForcing
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field, density
 from keyfluid.models.stage import State
-from keyfluid.objectives import DensityKey, DensityMatch, ForcePrice, ShearPrice, SumOfObjectives
+from keyfluid.objectives import (
+    DensityKey,
+    DensityMatch,
+    ForcePrice,
+    PictureKey,
+    PictureMatch,
+    ShearPrice,
+    SumOfObjectives,
+)
 from keyfluid.operators.blur import Blur, gaussian_blur, gaussian_pyramid
 from keyfluid.rollout import MemoryPlan, Rollout
 
@@ -39,6 +47,16 @@ def density_keys(problem: Problem, window: Window) -> list[DensityKey]:
                 continue
             keys.append(DensityKey(frame * steps, key.field, target, key.weight, mask))
     return keys
+
+
+def picture_keys(problem: Problem, window: Window) -> list[PictureKey]:
+    """The pictures of a window by step."""
+    steps = problem.steps_per_frame or 1
+    return [
+        PictureKey(picture.frame * steps, picture.field, picture.view, picture.wanted, picture.weight)
+        for picture in problem.pictures
+        if window.first < picture.frame <= window.last
+    ]
 
 
 def optimiser_bytes(control: Control, history: int) -> int:
@@ -65,13 +83,17 @@ class Evaluation:
         self._rollout = Rollout(model, timing.steps, budget, vectors, timing.first)
         given = {**problem.densities, "velocity": problem.velocity} if start is None else state_on(problem, start)
         self._state = model.initial_state(**given)
-        self.match = DensityMatch(density_keys(problem, stage.window), _gamma(problem, settings, stage.blur))
+        keys, pictures = density_keys(problem, stage.window), picture_keys(problem, stage.window)
+        self.match = DensityMatch(keys, _gamma(problem, settings, stage.blur)) if keys else None
+        self.looks = PictureMatch(pictures) if pictures else None
         shear = [ShearPrice(settings.shear, timing.steps, self.dt, timing.first)] if settings.shear > 0 else []
-        self._objective = SumOfObjectives([self.match, *shear])
+        matches = [part for part in (self.match, self.looks) if part is not None]
+        self._objective = SumOfObjectives([*matches, *shear])
         self._price = None
         if settings.alpha > 0 or settings.beta > 0:
             cells = (self.dt**2 / problem.grid.spacing) ** 2
-            self._price = ForcePrice(settings.alpha, settings.beta, cells / (2 * self.match.scale))
+            scale = sum(part.scale for part in matches)
+            self._price = ForcePrice(settings.alpha, settings.beta, cells / (2 * scale))
         self.evaluations = 0
 
     @property
@@ -80,11 +102,15 @@ class Evaluation:
 
     @property
     def error(self) -> float:
-        """Relative error over all keyframes at the last evaluation."""
-        squares = [
-            (key.weight * key.masked(key.target).norm() ** 2, self.match.errors[i])
-            for i, key in enumerate(self.match.keys)
-        ]
+        """Relative error over all keyframes at the last evaluation; over all pictures if there are only those."""
+        if self.match is None:
+            assert self.looks is not None
+            squares = [(key.weight, self.looks.errors[i]) for i, key in enumerate(self.looks.keys)]
+        else:
+            squares = [
+                (key.weight * key.masked(key.target).norm() ** 2, self.match.errors[i])
+                for i, key in enumerate(self.match.keys)
+            ]
         return math.sqrt(sum(w * e * e for w, e in squares) / sum(w for w, _ in squares))
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:

@@ -36,10 +36,10 @@ class Window:
 
 def plan_windows(problem: Problem, schedule: str) -> list[Window]:
     """The windows of a scene, in order."""
-    if not problem.keyframes:
-        raise SceneError("keyframe", "there is none; this method needs a shape to reach")
-    frames = sorted({key.frame for key in problem.keyframes})
-    last = max(min(key.frame + key.hold, problem.frames) for key in problem.keyframes)
+    if not problem.keyframes and not problem.pictures:
+        raise SceneError("keyframe", "there is none; this method needs a shape or a picture to reach")
+    frames = sorted({key.frame for key in problem.keyframes} | {picture.frame for picture in problem.pictures})
+    last = max([frames[-1], *(min(key.frame + key.hold, problem.frames) for key in problem.keyframes)])
     if schedule == "auto":
         schedule = "sequence" if len(frames) >= _MANY_KEYS and last >= _LONG else "all"
     if schedule == "sequence":
