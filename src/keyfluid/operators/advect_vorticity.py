@@ -16,16 +16,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.kernels import spacetime
 from keyfluid.operators.base import Fields, Operator
-from keyfluid.operators.face_tables import face_tables
-from keyfluid.threads import one_thread_below
-
-SERIAL_VALUES = 1 << 14
+from keyfluid.solvers.self_advection import (
+    self_advection,
+    self_advection_tangent,
+    self_advection_transpose,
+)
 
 
 @dataclass(frozen=True)
@@ -53,32 +51,3 @@ class AdvectVorticity(Operator):
     @property
     def _number(self) -> float:
         return self.viscosity / self.grid.spacing**2
-
-
-def self_advection(grid: Grid, v: np.ndarray, scale: float, viscosity: float) -> np.ndarray:
-    """scale (curl v) x v + viscosity curl curl v in cell units, for v[face] or v[face, step]."""
-    return self_advection_tangent(grid, v, v, 0.5 * scale, viscosity)
-
-
-def self_advection_tangent(
-    grid: Grid, v: np.ndarray, d_v: np.ndarray, scale: float, viscosity: float
-) -> np.ndarray:
-    return _run(spacetime.advect_self_tangent, grid, v, d_v, scale, viscosity)
-
-
-def self_advection_transpose(
-    grid: Grid, v: np.ndarray, bar: np.ndarray, scale: float, viscosity: float
-) -> np.ndarray:
-    return _run(spacetime.advect_self_transpose, grid, v, bar, scale, viscosity)
-
-
-def _run(kernel, grid: Grid, v: np.ndarray, other: np.ndarray, scale: float, viscosity: float) -> np.ndarray:  # type: ignore[no-untyped-def]
-    real = v.dtype.type
-    steps = 1 if v.ndim == 1 else v.shape[1]
-    out = np.zeros_like(other)
-    with one_thread_below(SERIAL_VALUES, v.size):
-        kernel(
-            v.reshape(-1), other.reshape(-1), out.reshape(-1), steps, *face_tables(grid), real(0.25 * scale),
-            real(viscosity),
-        )  # fmt: skip
-    return out

@@ -20,16 +20,16 @@ import numpy as np
 from keyfluid.errors import ConvergenceWarning
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.operators.advect_vorticity import (
-    self_advection,
-    self_advection_tangent,
-    self_advection_transpose,
-)
 from keyfluid.operators.base import Fields, Operator
 from keyfluid.operators.diffuse import Diffuse
 from keyfluid.operators.project import Project
 from keyfluid.solvers.gmres import gmres
 from keyfluid.solvers.multigrid import SolveReport
+from keyfluid.solvers.self_advection import (
+    self_advection,
+    self_advection_tangent,
+    self_advection_transpose,
+)
 
 MOST_NEWTON_STEPS = 30
 MOST_DIRECTIONS = 120

@@ -1,0 +1,123 @@
+"""L-BFGS on the problem itself [eq. 5], the paper's comparison: each evaluation simulates, forward and backward.
+
+    minimise  J(u) = 1/2 sum over keyframes |rho_i - rho*_i|^2_C + R/2 sum |u_k|^2        with v_{k+1} = step(v_k, u_k)
+
+History 8 and the same stop rule as ADMM, on the largest change of any density. Plain, or scaled with the metric of
+`spectral`: forces as the curl of a potential whose waves are scaled by |k|^-p (p = 3/2 in 2D, 2 in 3D). A potential
+wave of unit size has a force of |k|, so in forces the scale squared is |k|^(2 - 2p): here each component's own waves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from keyfluid.controllers.spacetime.admm import density_change
+from keyfluid.controllers.spacetime.advection import Advection, Sweep
+from keyfluid.controllers.spacetime.flow import Flow, dot
+from keyfluid.fields import Field
+from keyfluid.grid import Kind
+from keyfluid.operators.step_implicit import StepImplicit
+from keyfluid.optimise.lbfgs import Lbfgs, Minimisation
+from keyfluid.solvers.transforms import Axis, diagonal, eigenvalues
+
+HISTORY = 8
+FIRST_FORCE = 1e-3
+"""Cells per step^2, root mean square, of the first step."""
+
+
+@dataclass(eq=False)
+class Shooting:
+    """The objective and its gradient over forces u[face, k], k = 1 .. N - 1, in cells and steps."""
+
+    flow: Flow
+    advection: Advection
+    force_weight: float
+    steps: int
+    scaled: bool = False
+    sweep: Sweep | None = None
+    _step: StepImplicit = field(init=False)
+    _scales: list[tuple[tuple[Axis, ...], np.ndarray]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        grid = self.flow.grid
+        self._dtype = next(iter(self.advection.starts.values())).dtype
+        # Viscosity is kept as the diffusion number; with dt = dx the operator wants it times dx.
+        self._step = StepImplicit(grid, grid.spacing, self.flow.viscosity * grid.spacing, dtype=self._dtype)
+        self._scales = [self._scale(a) for a in range(grid.dim)]
+
+    def minimise(
+        self, tolerance: float, most: int, told: Callable[[Minimisation, float], bool]
+    ) -> tuple[np.ndarray, Minimisation]:
+        """Iterate until no density changes by more than `tolerance`; `told` sees every iteration and may stop."""
+        size = self.flow.grid.value_count(Kind.FACES) * (self.steps - 1)
+        lbfgs = Lbfgs(first_step=FIRST_FORCE * np.sqrt(size), history=HISTORY)
+        state = lbfgs.start(np.zeros(size, self._dtype), self.evaluate)
+        before = self.sweep
+        while state.iteration < most and not state.stalled:
+            state = lbfgs.advance(state, self.evaluate)
+            now = self.simulate(self.forces(state.now.x))[1]
+            change = density_change(before, now)
+            before = now
+            if told(state, change) or change < tolerance:
+                break
+        return self.forces(state.now.x), state
+
+    def forces(self, z: np.ndarray) -> np.ndarray:
+        """From the optimiser's variables to forces without divergence; the same map transposed takes gradients back."""
+        u = z.reshape(-1, self.steps - 1).copy()
+        if self.scaled:
+            self._apply_scale(u)
+        return self.flow.solenoidal.project(u)
+
+    def evaluate(self, z: np.ndarray) -> tuple[float, np.ndarray]:
+        u = self.forces(z)
+        v, sweep = self.simulate(u)
+        self.sweep = sweep
+        value = sweep.match + 0.5 * self.force_weight * dot(u, u)
+        v_bar = self.advection.backward(v, sweep)
+        gradient = u.dtype.type(self.force_weight) * u
+        bar = self._field(v_bar[:, -1])
+        for k in range(self.steps - 1, 0, -1):
+            bar, force_bar = self._step.adjoint_at(self._field(v[:, k]), bar)
+            # The operator's force is in units of 1 / spacing.
+            gradient[:, k - 1] += force_bar.data / force_bar.dtype.type(self.flow.grid.spacing)
+            bar = bar.like(bar.data + v_bar[:, k - 1])
+        gradient = self.flow.solenoidal.project(gradient)
+        if self.scaled:
+            self._apply_scale(gradient)
+        return value, gradient.reshape(-1)
+
+    def simulate(self, u: np.ndarray) -> tuple[np.ndarray, Sweep]:
+        """Velocities v_0 .. v_{N-1} and the smoke they carry."""
+        v = np.zeros((u.shape[0], self.steps), u.dtype)
+        now = self._field(v[:, 0])
+        for k in range(1, self.steps):
+            (now,) = self._step.forward(now, self._field(u[:, k - 1]) * (1.0 / self.flow.grid.spacing))
+            v[:, k] = now.data
+        return v, self.advection.forward(v)
+
+    def _field(self, column: np.ndarray) -> Field:
+        return Field(self.flow.grid, Kind.FACES, np.ascontiguousarray(column))
+
+    def _scale(self, a: int) -> tuple[tuple[Axis, ...], np.ndarray]:
+        """|k|^(1 - p) per wave of component a: the root of the metric; the longest wave of the box counts 1."""
+        grid = self.flow.grid
+        axes = tuple(
+            Axis.PERIODIC if grid.is_periodic(b) else (Axis.ZERO if b == a else Axis.MIRROR) for b in range(grid.dim)
+        )
+        shape = tuple(
+            n - 1 if b == a and not grid.is_periodic(b) else n for b, n in enumerate(grid.cells)
+        )
+        k = np.maximum(np.sqrt(-eigenvalues(shape, axes)) * max(grid.cells) / (2 * np.pi), 0.5)
+        power = 1.5 if grid.dim == 2 else 2.0
+        return axes, (k ** (1.0 - power)).astype(self._dtype)[..., None]
+
+    def _apply_scale(self, u: np.ndarray) -> None:
+        for a, (axes, scale) in enumerate(self._scales):
+            part = self.flow.solenoidal.component(u, a)
+            wall = not self.flow.grid.is_periodic(a)
+            inner = part[(slice(None),) * a + (slice(1, -1) if wall else slice(None),)]
+            inner[...] = diagonal(np.ascontiguousarray(inner), axes, scale)
