@@ -34,7 +34,7 @@ def divergence(v, cells, kinds, axes, out):
     for row in prange(n0 * n1):
         i = row // n1
         j = row - i * n1
-        zero = out[0] - out[0]
+        zero = v[0] - v[0]
         above = zero + (0 if kinds[1] == 0 and j == n1 - 1 else 1)
         below = zero + (0 if kinds[1] == 0 and j == 0 else 1)
         high = start1 + (i * f1 + upper(j, n1, kinds[1])) * n2
