@@ -12,7 +12,7 @@ import pygltflib as g
 import trimesh
 
 GALLERY = Path(__file__).resolve().parents[2] / "src" / "keyfluid" / "gallery"
-SECONDS, FPS = 6.0, 8.0
+SECONDS, FPS = 6.0, 6.0
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,15 @@ def beast() -> list[Bone]:
         bones.append(Bone(f"tail{k}", start, end, 0.10 - 0.025 * k, 0 if k == 0 else len(bones) - 1))
     mirrored(bones, "fore", [(0.24, 0.56, 0.15), (0.28, 0.30, 0.20), (0.24, 0.06, 0.20)], [0.085, 0.065], 0)
     mirrored(bones, "hind", [(-0.26, 0.56, 0.15), (-0.20, 0.30, 0.20), (-0.28, 0.06, 0.20)], [0.095, 0.068], 0)
-    mirrored(bones, "wing", [(0.05, 0.74, 0.10), (-0.02, 1.00, 0.42), (-0.18, 1.02, 0.80)], [0.075, 0.06], 0)
+    wings = len(bones)
+    mirrored(bones, "wing", [(0.05, 0.74, 0.10), (0.06, 0.98, 0.36), (-0.06, 1.02, 0.68)], [0.07, 0.06], 0)
+    feathers = [((0.05, 0.84, 0.20), (-0.26, 0.82, 0.20)), ((0.05, 0.95, 0.36), (-0.32, 0.88, 0.34)),
+                ((0.0, 0.99, 0.52), (-0.34, 0.92, 0.48)), ((-0.06, 1.02, 0.68), (-0.32, 0.96, 0.62))]  # fmt: skip
+    for start, end in feathers:
+        above = (wings, wings + 2) if start[2] < 0.4 else (wings + 1, wings + 3)
+        for side, parent in zip((1.0, -1.0), above):
+            ends = (tuple(np.multiply(point, (1, 1, side))) for point in (start, end))
+            bones.append(Bone(f"feather{'LR'[side < 0]}", *ends, 0.052, parent))
     return bones
 
 
@@ -74,7 +82,7 @@ def mesh_of(bones: list[Bone]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.n
     for index, bone in enumerate(bones):
         start, end = np.array(bone.start), np.array(bone.end)
         length = float(np.linalg.norm(end - start))
-        capsule = trimesh.creation.capsule(height=length, radius=bone.radius, count=[6, 9])
+        capsule = trimesh.creation.capsule(height=length, radius=bone.radius, count=[5, 8])
         capsule.apply_transform(trimesh.geometry.align_vectors([0, 0, 1], (end - start) / length))
         capsule.apply_translation(0.5 * (start + end) - capsule.bounds.mean(axis=0))
         along = np.clip((capsule.vertices - start) @ (end - start) / length**2, 0.0, 1.0)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from keyfluid.controllers.particles.settings import Settings
 from keyfluid.errors import KeyfluidError
 from keyfluid.render import save_png
 from keyfluid.runs.container import write_whole
@@ -54,6 +55,8 @@ class Watch:
         self._seen = stamp
         try:
             scene = load_scene(self.path, self.overrides)
+            if scene.control.method == "particles":
+                Settings.of(scene.control, self.problem.grid)
         except KeyfluidError as error:
             self._say(f"{self.path.name} was saved with faults and is not taken up: {str(error).splitlines()[0]}")
             return current
