@@ -1,7 +1,7 @@
-"""Madill & Mould 2013 at its own size: `python benchmarks/results/particles.py [PART...]`, 2 threads, float32.
+"""Madill & Mould 2013 at its own size: `python benchmarks/results/particles.py [PART...] [--threads N]`.
 
 Parts: cost, matching, vortices, targets, scenes, curves, extras, knobs, picture. Prints Markdown tables and writes
-docs/images/particles_*.png; without names it does all of them, in a few minutes.
+docs/images/particles_*.png; without names it does all of them, in a few minutes. Two threads unless told, float32.
 """
 
 from __future__ import annotations
@@ -328,10 +328,12 @@ def scenes() -> None:
 def curves() -> None:
     """Speed after arrival: particles beside target driving, on one scene."""
     scene = GALLERY / "particles_morph.toml"
-    simulation = begun(scene)
+    coarse = "domain.resolution=48"
+    simulation = begun(scene, coarse)
     ours = [simulation.frame(frame).mean_speed for frame in range(1, simulation.problem.frames + 1)]
-    data = keyfluid.load_scene(scene).model_dump(mode="python", exclude_none=True)
-    other = keyfluid.run(keyfluid.scene_from({**data, "control": {"method": "target"}}), threads=available())
+    data = keyfluid.load_scene(scene, [coarse]).model_dump(mode="python", exclude_none=True)
+    driven = keyfluid.scene_from({**data, "control": {"method": "target"}})
+    other = keyfluid.run(driven, threads=keyfluid.threads.threads())
     theirs = []
     for frame in list(other.frames)[1:]:
         density = frame.densities["density"]
@@ -455,13 +457,19 @@ PARTS = {part.__name__: part for part in (cost, matching, vortices, targets, sce
 
 
 def main() -> int:
-    unknown = [name for name in sys.argv[1:] if name not in PARTS]
+    words = sys.argv[1:]
+    count = min(2, available())
+    if "--threads" in words:
+        place = words.index("--threads")
+        count = int(words[place + 1])
+        del words[place : place + 2]
+    unknown = [name for name in words if name not in PARTS]
     if unknown:
         print(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}", file=sys.stderr)
         return 2
-    keyfluid.set_threads(min(2, available()))
+    keyfluid.set_threads(count)
     IMAGES.mkdir(parents=True, exist_ok=True)
-    for name in sys.argv[1:] or PARTS:
+    for name in words or PARTS:
         PARTS[name]()
     return 0
 
