@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyfluid.controllers.interface import Checkpoint, Problem, Shell, Stopped
+from keyfluid.controllers.interface import Problem, Shell, Stopped
 from keyfluid.controllers.spacetime.admm import Admm, FlowSolver, Record
 from keyfluid.controllers.spacetime.advection import Advection, Goal
 from keyfluid.controllers.spacetime.flow import Flow
 from keyfluid.controllers.spacetime.gauss_newton import GaussNewton
+from keyfluid.controllers.spacetime.horizon import Horizon
 from keyfluid.controllers.spacetime.multigrid import Multigrid
 from keyfluid.controllers.spacetime.refuse import refuse
 from keyfluid.controllers.spacetime.replay import Replay, Units
@@ -47,30 +48,36 @@ class Spacetime:
                 'method = "spacetime" optimises all frames together and can\'t begin from one; resume without --from'
             )
         if restored is not None and restored.meta["phase"] == "replay":
-            self._replay(plan, shell, restored.arrays.get("u"), restored)
+            replay = plan.replay(None)
+            replay.restore(restored.arrays, int(restored.meta["frame"]))
+            self._replay(plan, shell, restored.arrays.get("u"), replay)
             return
-        admm = plan.admm()
+        horizon = plan.horizon()
         if restored is not None:
-            admm.restore(restored.arrays, restored.meta)
-        self._optimise(plan, shell, admm)
-        self._replay(plan, shell, admm.u, None)
+            horizon.restore(restored.arrays, restored.meta)
+        while not horizon.done:
+            admm = plan.admm(horizon)
+            if restored is not None:
+                admm.restore(restored.arrays, restored.meta)
+                restored = None
+            self._optimise(plan, shell, horizon, admm)
+            horizon.shift(admm)
+        replay = plan.replay(horizon.kick)
+        shell.frame(replay.first())
+        self._replay(plan, shell, horizon.forces, replay)
 
-    def _optimise(self, plan: Plan, shell: Shell, admm: Admm) -> None:
+    def _optimise(self, plan: Plan, shell: Shell, horizon: Horizon, admm: Admm) -> None:
         while not admm.done:
             if shell.stop_requested:
                 raise Stopped
             before = admm.fixed_point.evaluations
             record = admm.advance()
             shell.count(iterations=1, evaluations=admm.fixed_point.evaluations - before)
-            log(shell, admm, record, plan)
-            shell.checkpoint(admm.arrays(), {"phase": "optimise", **admm.meta()})
+            log(shell, admm, record, horizon.start)
+            meta = {"phase": "optimise", "start": horizon.start, **admm.meta()}
+            shell.checkpoint({**admm.arrays(), **horizon.arrays()}, meta)
 
-    def _replay(self, plan: Plan, shell: Shell, forces: np.ndarray | None, restored: Checkpoint | None) -> None:
-        replay = plan.replay()
-        if restored is not None:
-            replay.restore(restored.arrays, int(restored.meta["frame"]))
-        else:
-            shell.frame(replay.first())
+    def _replay(self, plan: Plan, shell: Shell, forces: np.ndarray | None, replay: Replay) -> None:
         frames = plan.problem.frames
         while replay.frame < frames:
             if shell.stop_requested:
@@ -103,21 +110,28 @@ class Plan:
         units = Units(problem.grid.spacing, dt, problem.peaks)
         return cls(problem, settings, units, steps_per_frame, max(goal.step for goal in goals), goals)
 
-    def admm(self) -> Admm:
-        problem, settings = self.problem, self.settings
-        flow = self.flow()
-        advection = Advection(
-            flow, self.units.inside(problem), self.goals, self.transport(), pyramid(problem.grid)
-        )
-        v = np.zeros((problem.grid.value_count(Kind.FACES), self.steps), problem.dtype)
-        # The scene's velocity, carried along unforced, would be a better guess than holding it; both are only guesses.
-        v += self.start().data[:, None]
-        return Admm(flow, advection, self.solver(flow), settings, v)
+    def horizon(self) -> Horizon:
+        problem = self.problem
+        frames = problem.scene.control.horizon
+        forces = np.zeros((problem.grid.value_count(Kind.FACES), self.steps), problem.dtype)
+        return Horizon(
+            self.goals, None if frames is None else frames * self.steps_per_frame, self.units.inside(problem),
+            self.start(), forces, self.flow_step(),
+        )  # fmt: skip
 
-    def flow(self) -> Flow:
+    def admm(self, horizon: Horizon) -> Admm:
+        """The optimisation of a window, beginning with the air it finds, held."""
+        flow = self.flow(self.settings.free_start and horizon.start == 0)
+        advection = Advection(
+            flow, horizon.densities, horizon.window_goals(), self.transport(), pyramid(self.problem.grid)
+        )
+        v = np.repeat(horizon.velocity.data[:, None], horizon.window()[0], axis=1)
+        return Admm(flow, advection, self.solver(flow), self.settings, v)
+
+    def flow(self, free_start: bool) -> Flow:
         grid = self.problem.grid
         viscosity = self.problem.viscosity * self.units.dt / grid.spacing**2
-        return Flow(grid, Solenoidal(grid, self.problem.dtype), viscosity, self.settings.free_start)
+        return Flow(grid, Solenoidal(grid, self.problem.dtype), viscosity, free_start)
 
     def solver(self, flow: Flow) -> FlowSolver:
         if self.settings.solver == "fas":
@@ -134,14 +148,17 @@ class Plan:
         (v,) = Project(problem.grid, dtype=problem.dtype).apply(problem.velocity * (1.0 / self.units.speed))
         return v
 
-    def replay(self) -> Replay:
-        problem, grid = self.problem, self.problem.grid
-        step = StepImplicit(
-            grid, grid.spacing, problem.viscosity * self.units.dt / grid.spacing, dtype=problem.dtype
-        )
+    def replay(self, kick: np.ndarray | None) -> Replay:
+        problem, start = self.problem, self.start()
         return Replay(
-            problem, self.units, self.steps_per_frame, self.transport(), step, self.units.inside(problem), self.start()
-        )
+            problem, self.units, self.steps_per_frame, self.transport(), self.flow_step(),
+            self.units.inside(problem), start if kick is None else start.like(kick),
+        )  # fmt: skip
+
+    def flow_step(self) -> StepImplicit:
+        problem, grid = self.problem, self.problem.grid
+        viscosity = problem.viscosity * self.units.dt / grid.spacing
+        return StepImplicit(grid, grid.spacing, viscosity, dtype=problem.dtype)
 
 
 def goals_of(problem: Problem, steps_per_frame: int) -> list[Goal]:
@@ -162,11 +179,12 @@ def pyramid(grid: Grid) -> Blur:
     return gaussian_pyramid(grid, FINEST * grid.spacing, levels)
 
 
-def log(shell: Shell, admm: Admm, record: Record, plan: Plan) -> None:
+def log(shell: Shell, admm: Admm, record: Record, start: int) -> None:
     assert admm.sweep is not None
-    errors = [relative_error(goal, admm.sweep.densities) for goal in plan.goals]
+    errors = [relative_error(goal, admm.sweep.densities) for goal in admm.advection.goals]
     shell.log(
         iteration=admm.iteration,
+        start=start,
         objective=record.objective,
         match=record.match,
         force=record.force,
@@ -178,7 +196,7 @@ def log(shell: Shell, admm: Admm, record: Record, plan: Plan) -> None:
         flow_iterations=record.flow.cg_iterations,
         penalty=admm.penalty,
     )
-    shell.progress(admm.iteration, plan.settings.iterations, "iteration", max(errors), f"change {record.change:.2g}")
+    shell.progress(admm.iteration, admm.settings.iterations, "iteration", max(errors), f"change {record.change:.2g}")
 
 
 def relative_error(goal: Goal, densities: Mapping[str, list[Field]]) -> float:

@@ -1,0 +1,93 @@
+"""Receding horizon: a window of steps is optimised, its first part is kept, the window moves on [section 6].
+
+A window reaches from where the smoke is to the last keyframe within the horizon, or to the next one if that is farther.
+What is kept ends at the last keyframe in the first half of the window, or at the next one. Without a horizon one window
+holds everything. Between windows the smoke is where the kept forces carry it, and so is the air.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from keyfluid.controllers.spacetime.admm import Admm
+from keyfluid.controllers.spacetime.advection import Goal
+from keyfluid.fields import Field
+from keyfluid.operators.step_implicit import StepImplicit
+
+
+def next_window(goals: Sequence[int], start: int, horizon: int | None) -> tuple[int, int]:
+    """(stop, keep): the window's last step, and the step up to which its forces are kept; `goals` in order."""
+    ahead = [goal for goal in goals if goal > start]
+    if horizon is None or ahead[-1] <= start + horizon:
+        return ahead[-1], ahead[-1]
+    stop = max([ahead[0], *(goal for goal in ahead if goal <= start + horizon)])
+    keep = max([ahead[0], *(goal for goal in ahead if goal <= start + horizon // 2)])
+    return stop, keep
+
+
+@dataclass(eq=False)
+class Horizon:
+    """Where the window begins: smoke and air there, in cells and steps, and all forces up to there."""
+
+    goals: list[Goal]
+    horizon: int | None
+    densities: dict[str, Field]
+    velocity: Field
+    forces: np.ndarray
+    flow_step: StepImplicit
+    start: int = 0
+    kick: np.ndarray | None = None
+    """v_0 where it was free: the replay begins with it."""
+
+    @property
+    def done(self) -> bool:
+        return self.start >= self.forces.shape[1]
+
+    def window(self) -> tuple[int, int]:
+        """Steps of the window, and how many of them are kept."""
+        stop, keep = next_window(sorted({goal.step for goal in self.goals}), self.start, self.horizon)
+        return stop - self.start, keep - self.start
+
+    def window_goals(self) -> list[Goal]:
+        steps, _ = self.window()
+        return [
+            replace(goal, step=goal.step - self.start) for goal in self.goals if 0 < goal.step - self.start <= steps
+        ]
+
+    def shift(self, admm: Admm) -> None:
+        """Keep the first part of a window that is done."""
+        steps, keep = self.window()
+        kept = min(keep, steps - 1)
+        if admm.flow.free_start:
+            self.kick = np.ascontiguousarray(admm.v[:, 0])
+        self.forces[:, self.start + 1 : self.start + 1 + kept] = admm.u[:, 1 : 1 + kept]
+        carried = admm.advection.forward(np.ascontiguousarray(admm.v[:, :keep])).densities
+        self.densities = {name: line[-1] for name, line in carried.items()}
+        if keep < steps:
+            self.velocity = self.velocity.like(np.ascontiguousarray(admm.v[:, keep]))
+        else:
+            last = self.velocity.like(np.ascontiguousarray(admm.v[:, -1]))
+            (self.velocity,) = self.flow_step.forward(last, last.zeros_like())
+        self.start += keep
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        if self.start == 0:
+            return {}
+        return {
+            "forces": self.forces,
+            "velocity": self.velocity.data,
+            **({} if self.kick is None else {"kick": self.kick}),
+            **{f"rho.{name}": rho.data for name, rho in self.densities.items()},
+        }
+
+    def restore(self, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
+        self.start = int(meta["start"])
+        if self.start > 0:
+            self.forces[...] = arrays["forces"]
+            self.kick = arrays["kick"].copy() if "kick" in arrays else None
+            self.velocity = self.velocity.like(arrays["velocity"].copy())
+            self.densities = {name: rho.like(arrays[f"rho.{name}"].copy()) for name, rho in self.densities.items()}

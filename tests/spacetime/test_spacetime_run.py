@@ -1,0 +1,151 @@
+"""The whole method on small scenes: keyframes met, replay, resume, horizon, options, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from keyfluid.controllers.spacetime.horizon import next_window
+from keyfluid.controllers.spacetime.settings import DENSITY, force_weight
+from keyfluid.errors import KeyfluidError
+from keyfluid.runs.run import resume, run
+from keyfluid.scenes import load_scene
+
+SCENE = """
+name = "small"
+[domain]
+size = [1.0, 1.0]
+resolution = 20
+boundary = "{sides}"
+[time]
+fps = 16
+frames = {frames}
+[smoke]
+initial = {{ shape = "disk", center = [0.45, 0.5], radius = 0.2 }}
+{smoke}
+[[keyframe]]
+frame = 6
+shape = "disk"
+center = [0.6, 0.45]
+radius = 0.2
+{more}
+[control]
+method = "spacetime"
+{control}
+[output]
+vdb = false
+video = false
+"""
+
+
+def scene(control="iterations = 6", sides="walls", frames=8, smoke="", more=""):
+    return load_scene(SCENE.format(control=control, sides=sides, frames=frames, smoke=smoke, more=more))
+
+
+def errors(result):
+    return [key["relative_error"] for key in result.metrics["keyframes"]]
+
+
+@pytest.mark.parametrize(
+    ("control", "sides"),
+    [
+        ("iterations = 12\nr = 50.0", "walls"),
+        ('iterations = 12\nr = 50.0\nduals = "settled"\nbalance = false', "periodic"),
+        ('iterations = 12\nr = 50.0\ntransport = "semi-lagrangian"', "walls"),
+        ("iterations = 12\nr = 50.0\nfree_start = true", "walls"),
+    ],
+)
+def test_a_disk_moves_to_its_keyframe_and_the_replay_gives_the_optimisers_error(control, sides):
+    result = run(scene(control, sides), threads=1)
+    history = [entry for entry in result.metrics["history"] if "objective" in entry]
+    assert history[-1]["objective"] < 0.5 * history[0]["objective"]
+    (error,) = errors(result)
+    assert error < 0.25
+    assert error == pytest.approx(history[-1]["error"], abs=0.01)
+    assert result.metrics["max_divergence"] < 1e-5
+    assert abs(result.metrics["mass_drift"]) < 1e-5 or "semi" in control
+    assert result.frames[8].force is None  # free after the keyframe
+    assert result.frames[4].force is not None
+
+
+def test_viscosity_slows_and_larger_r_gives_smaller_forces():
+    forces = [run(scene(f"iterations = 8\nr = {r}"), threads=1).metrics["force_norm"] for r in (1e2, 1e4)]
+    assert forces[1] < forces[0]
+    viscous = run(scene("iterations = 4", smoke="viscosity = 0.002"), threads=1)
+    assert errors(viscous)[0] < 0.8
+
+
+def test_a_stopped_run_resumes_to_the_same_bits_on_other_threads(tmp_path):
+    whole = run(scene(), tmp_path / "whole", threads=1)
+    calls = iter(range(1000))
+    stopped = run(scene(), tmp_path / "parts", threads=2, should_stop=lambda: next(calls) >= 3)
+    assert stopped.metrics["status"] == "stopped"
+    calls = iter(range(1000))
+    again = resume(tmp_path / "parts", threads=1, should_stop=lambda: next(calls) >= 5)
+    assert again.metrics["status"] == "stopped"
+    done = resume(tmp_path / "parts", threads=2)
+    assert done.metrics["status"] == "finished"
+    for index in range(9):
+        one, two = whole.frames[index], done.frames[index]
+        assert one.densities["density"].tobytes() == two.densities["density"].tobytes()
+        assert one.velocity.data.tobytes() == two.velocity.data.tobytes()
+    with pytest.raises(KeyfluidError, match="without --from"):
+        resume(tmp_path / "whole", from_frame=3)
+
+
+SECOND = '[[keyframe]]\nframe = 12\nshape = "disk"\ncenter = [0.45, 0.55]\nradius = 0.2\n'
+
+
+def test_a_receding_horizon_meets_keyframes_one_after_the_other():
+    near = run(scene("iterations = 20\nr = 50.0\nhorizon = 6", frames=12, more=SECOND), threads=1)
+    starts = {entry["start"] for entry in near.metrics["history"] if "start" in entry}
+    assert starts == {0, 6}
+    assert max(errors(near)) < 0.45
+    assert near.metrics["iterations"] <= 40
+
+
+def test_windows_cover_all_keyframes():
+    assert next_window([40, 80, 120], 0, None) == (120, 120)
+    assert next_window([40, 80, 120], 0, 90) == (80, 40)
+    assert next_window([40, 80, 120], 40, 90) == (120, 120)
+    assert next_window([40, 80], 0, 10) == (40, 40)
+    assert next_window(list(range(1, 101)), 0, 20) == (20, 10)
+
+
+def test_r_means_the_same_at_another_resolution_and_step():
+    assert force_weight(1e3, 1 / 128, 1.0, 0.025) == pytest.approx(1e3 * DENSITY)
+    # One force in m/s^2 over one second, in cells and steps: sum |u|^2 R / cells must not change.
+    costs = []
+    for cells, dt in ((128, 0.025), (64, 0.05), (256, 0.0125)):
+        u = 1.0 * dt**2 * cells
+        costs.append(force_weight(1e3, 1 / cells, 1.0, dt) * u**2 / dt)
+    np.testing.assert_allclose(costs, costs[0])
+
+
+FIRST = '[[keyframe]]\nframe = 1\nshape = "disk"\ncenter = [0.5, 0.5]\nradius = 0.2\n'
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({"sides": "open"}, "domain.boundary"),
+        ({"smoke": "buoyancy = 1.0"}, "smoke.buoyancy"),
+        ({"smoke": "vorticity = 0.3"}, "smoke.vorticity"),
+        ({"more": '[[obstacle]]\nshape = "disk"\ncenter = [0.2, 0.2]\nradius = 0.1'}, "obstacle"),
+        ({"more": '[[source]]\nshape = "disk"\ncenter = [0.2, 0.2]\nradius = 0.1\nrate = 1.0'}, "source"),
+        ({"more": FIRST}, r"keyframe\[0\].frame"),
+        ({"control": "r = 0"}, "control.r"),
+        ({"control": "K = -1.0"}, "control.K"),
+        ({"control": "beta = 2.0"}, "control.beta"),
+    ],
+)
+def test_what_the_method_cannot_do_is_one_clear_line(change, key):
+    with pytest.raises(KeyfluidError, match=key) as caught:
+        run(scene(**change), threads=1)
+    assert "\n" not in str(caught.value).strip()
+
+
+def test_sizes_that_do_not_halve_are_refused_by_fas_alone():
+    text = SCENE.format(control='iterations = 1\nsolver = "fas"', sides="walls", frames=8, smoke="", more="")
+    with pytest.raises(KeyfluidError, match=r"control.solver.*multiples of"):
+        run(load_scene(text.replace("resolution = 20", "resolution = 50")), threads=1)
