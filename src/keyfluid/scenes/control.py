@@ -126,7 +126,7 @@ class ParticlesControl(Table):
     )
     ramp: Positive | None = Field(
         default=None,
-        description="1 / A_rho: metres from its target over which attraction grows to full; default: critically damped",
+        description="1 / A_rho: metres from its target over which attraction grows to full; default 0.1 L",
     )
     slack: Coefficient = Field(default=0.0, description="A_phi: metres from its target where attraction begins")
     damping: Annotated[float, number(at_least=0, at_most=0.99)] = Field(
