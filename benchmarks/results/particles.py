@@ -414,7 +414,7 @@ def knobs() -> None:
                 "knob": knob, "value": value, "within r_c": f"{near:.1%}", "IoU": round(iou, 3),
                 "speed (m/s)": round(report.mean_speed, 3), "teleports per frame": report.teleports,
             })  # fmt: skip
-    save_png(IMAGES / "particles_knobs.png", filmstrip(pictures, labels, columns=3, tile=250))
+    save_png(IMAGES / "particles_knobs.png", filmstrip(pictures, labels, columns=3, tile=190))
     print("### The two sensitive parameters: the beast at frame 75\n")
     print(table(rows))
     print()

@@ -84,7 +84,8 @@ class ControlParticles:
         """New velocities; targets (3, n) and their own velocity `drift`, both in the targets' order."""
         gap = targets[:, self.match] - self.position
         far = np.sqrt(gap[0] * gap[0] + gap[1] * gap[1] + gap[2] * gap[2])
-        weight = np.clip((far - settings.slack) / settings.ramp, 0.0, 1.0)
+        ramp = max(settings.ramp, 2.0 * settings.strength * dt * dt)
+        weight = np.clip((far - settings.slack) / ramp, 0.0, 1.0)
         force = gap * (blend * settings.strength * weight / np.maximum(far, 1e-12))
         self._damp(force, drift[:, self.match] if drift is not None and settings.follow else None, settings, dt)
 

@@ -13,7 +13,8 @@ fast as its attraction does, which is what its pictures show. So one unit is L /
 No value is printed for A_phi, A_rho, r_v, epsilon, d_max, nu, C_init and the spawn thresholds. Ours:
 
     A_phi = 0                      attraction begins at once; a dead zone leaves holes between control particles
-    A_rho = 1 / ramp               ramp = S_a / (damping rate / 2)^2: critically damped, so nothing overshoots
+    A_rho = 1 / ramp               ramp = 0.1 L: with table 2's S_a and d just about critically damped. Where S_a is so
+                                   high that a step can't follow, the ramp is 2 S_a dt^2
     r_v                            2.5 distances between control particles
     epsilon                        half of the mean control potential, which is what a straight edge of the shape has
     d_max, nu                      half a mean vortex radius; 0.1 per second
@@ -98,7 +99,7 @@ class Settings:
             velocity_radius=control.velocity_radius,
             velocity_cells=cells,
             strength=strength,
-            ramp=given("ramp", strength / max(0.5 * damping, 1e-6) ** 2),
+            ramp=given("ramp", 0.1 * side),
             slack=control.slack,
             damping=damping,
             follow=control.follow,
