@@ -8,6 +8,10 @@
 `dual` is lambda / K, so that it is a velocity. Residual balancing [Boyd et al. 2011, 3.4.1] keeps |v - v*| and the
 change of v* within a factor of ten by doubling or halving K. Settled duals: the augmented-Lagrangian variant of
 section 5, lambda only moves when the objective has settled for the lambda before.
+
+Near the end (densities change by less than ten tolerances) steps of alpha at the limit of stability keep stirring short
+waves at the smoke's edges, and the stop rule looks at nothing else. So alpha gets a ceiling there, lowered wherever the
+largest change rises.
 """
 
 from __future__ import annotations
@@ -24,6 +28,8 @@ from keyfluid.controllers.spacetime.gauss_newton import FlowReport
 from keyfluid.controllers.spacetime.settings import Settings
 
 UNBALANCED = 10.0
+NEAR = 10.0
+CALMER = 0.7
 SETTLED = 0.02
 FEWEST = 3
 """Iterations before the stop rule is asked: the first ones may be small because they are the first."""
@@ -69,6 +75,7 @@ class Admm:
     iteration: int = 0
     converged: bool = False
     settled_value: float = np.inf
+    last_change: float = np.inf
 
     def __post_init__(self) -> None:
         self.fixed_point = FixedPoint(self.advection, self.v.copy())
@@ -100,6 +107,9 @@ class Admm:
             flow=report,
         )
         self.converged = self.iteration >= FEWEST and record.change < settings.change_tolerance
+        if self.last_change < record.change and self.last_change < NEAR * settings.change_tolerance:
+            fixed_point.ceiling = fixed_point.alpha = CALMER * fixed_point.alpha
+        self.last_change = record.change
         if not self.converged:
             self._move_duals(gap, guide_before, record.objective)
         return record
@@ -119,7 +129,8 @@ class Admm:
             factor = 2.0 if primal > UNBALANCED * movement else 0.5 if movement > UNBALANCED * primal else 1.0
             self.penalty *= factor
             self.dual *= self.dual.dtype.type(1.0 / factor)
-            self.fixed_point.alpha = min(1.0, factor * self.fixed_point.alpha)
+            self.fixed_point.ceiling = min(1.0, factor * self.fixed_point.ceiling)
+            self.fixed_point.alpha = min(self.fixed_point.ceiling, factor * self.fixed_point.alpha)
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"v": self.v, "v_star": self.fixed_point.v, "dual": self.dual, "u": self.u}
@@ -130,7 +141,9 @@ class Admm:
             "converged": self.converged,
             "penalty": self.penalty,
             "alpha": self.fixed_point.alpha,
-            "settled_value": None if np.isinf(self.settled_value) else self.settled_value,
+            "ceiling": self.fixed_point.ceiling,
+            "settled_value": _plain(self.settled_value),
+            "last_change": _plain(self.last_change),
             "evaluations": self.fixed_point.evaluations,
         }
 
@@ -139,7 +152,8 @@ class Admm:
         self.dual, self.u = arrays["dual"].copy(), arrays["u"].copy()
         self.iteration, self.converged = int(meta["iteration"]), bool(meta["converged"])
         self.penalty, self.fixed_point.alpha = float(meta["penalty"]), float(meta["alpha"])
-        self.settled_value = np.inf if meta["settled_value"] is None else float(meta["settled_value"])
+        self.fixed_point.ceiling = float(meta["ceiling"])
+        self.settled_value, self.last_change = _number(meta["settled_value"]), _number(meta["last_change"])
         self.fixed_point.evaluations = int(meta["evaluations"])
         if self.iteration > 0:
             self.sweep = self.advection.forward(self.fixed_point.v)
@@ -154,3 +168,12 @@ def density_change(before: Sweep | None, after: Sweep) -> float:
         for name, line in after.densities.items()
         for old, new in zip(before.densities[name], line)
     )
+
+
+def _plain(value: float) -> float | None:
+    """JSON has no infinity."""
+    return None if np.isinf(value) else value
+
+
+def _number(value: float | None) -> float:
+    return np.inf if value is None else float(value)

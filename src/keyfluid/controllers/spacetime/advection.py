@@ -111,6 +111,8 @@ class FixedPoint:
     problem: Advection
     v: np.ndarray
     alpha: float = 1.0
+    ceiling: float = 1.0
+    """Of alpha: the outer loop lowers it near the end."""
     evaluations: int = 0
 
     def run(self, guide: np.ndarray, penalty: float, iterations: int) -> tuple[Sweep, list[float]]:
@@ -141,7 +143,7 @@ class FixedPoint:
             trial_value = self._value(trial_sweep, trial, guide, penalty)
             if trial_value <= value - ENOUGH * self.alpha * promised:
                 self.v = trial
-                self.alpha = min(1.0, GROWTH * self.alpha)
+                self.alpha = min(self.ceiling, GROWTH * self.alpha)
                 return trial_sweep, trial_value
             self.alpha = max(SHRINK * self.alpha, SMALLEST)
         return sweep, value

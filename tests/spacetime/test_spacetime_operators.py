@@ -1,0 +1,141 @@
+"""Are the forwards right? Self-advection, the implicit step and transport against exact values and invariants."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from keyfluid.fields import Field
+from keyfluid.grid import Grid, Kind
+from keyfluid.operators.advect_vorticity import AdvectVorticity
+from keyfluid.operators.project import Project, relative_divergence
+from keyfluid.operators.step_implicit import StepImplicit
+from keyfluid.operators.transport import Transport
+from keyfluid.verify import observed_order
+
+SIDES = {2: ("walls", "periodic"), 3: ("periodic", "walls", "walls")}
+CELLS = {2: (9, 7), 3: (5, 6, 4)}
+
+
+def flow(grid, seed=0):
+    """Without divergence, nowhere at rest."""
+    rng = np.random.default_rng(seed)
+    rough = Field(grid, Kind.FACES, rng.standard_normal(grid.value_count(Kind.FACES)))
+    return Project(grid, dtype=np.float64).apply(rough)[0]
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_self_advection_neither_gains_nor_loses_energy(dim):
+    v = flow(Grid(CELLS[dim], boundary=SIDES[dim]))
+    (a,) = AdvectVorticity(v.grid).forward(v)
+    assert a.norm() > 1
+    assert abs(a.dot(v)) < 1e-12 * a.norm() * v.norm()
+
+
+def test_self_advection_of_second_order():
+    """(curl v) x v of v = (sin x cos y, 2 cos x cos y) on a periodic box of side 2 pi."""
+    errors, sizes = [], (16, 32, 64)
+    for n in sizes:
+        grid = Grid((n, n), 2 * np.pi / n, "periodic")
+
+        def field(x, y):
+            return np.sin(x) * np.cos(y), 2 * np.cos(x) * np.cos(y)
+
+        def exact(x, y):
+            u, v = field(x, y)
+            w = -2 * np.sin(x) * np.cos(y) + np.sin(x) * np.sin(y)
+            return -w * v, w * u
+
+        (a,) = AdvectVorticity(grid).forward(Field.from_function(grid, Kind.FACES, field))
+        errors.append((a - Field.from_function(grid, Kind.FACES, exact)).norm() / n)
+    assert observed_order([1 / n for n in sizes], errors) == pytest.approx(2.0, abs=0.1)
+
+
+def test_viscosity_is_the_laplacian_where_there_is_no_divergence():
+    grid = Grid((9, 7), 0.1, ("walls", "periodic"))
+    v = flow(grid)
+    (a,) = AdvectVorticity(grid, 0.3).forward(v)
+    (b,) = AdvectVorticity(grid).forward(v)
+    got = (a - b).component(1)  # y faces: mirrored at the walls across x, periodic along y
+    q = v.component(1)
+    padded = np.concatenate([q[:1], q, q[-1:]])
+    wanted = -(0.3 / 0.01) * (
+        padded[2:] + padded[:-2] - 2 * q + np.roll(q, 1, 1) + np.roll(q, -1, 1) - 2 * q
+    )
+    np.testing.assert_allclose(got, wanted, atol=1e-10)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_the_implicit_step_solves_its_equation_and_loses_energy_when_free(dim):
+    grid = Grid(CELLS[dim], boundary=SIDES[dim])
+    v0, u = flow(grid), flow(grid, 1)
+    dt = 0.4 * grid.spacing
+    step = StepImplicit(grid, dt, dtype=np.float64)
+    (v1,) = step.forward(v0, u)
+    (moved,) = AdvectVorticity(grid).forward(v1)
+    left = Project(grid, dtype=np.float64).apply((v1 - v0) * (1 / dt) + moved - u)[0]
+    assert left.norm() < 1e-10 * v1.norm() / dt
+    assert relative_divergence(v1) < 1e-12
+    assert step.report.converged
+    (free,) = step.forward(v0, u.zeros_like())
+    assert 0.5 * v0.norm() < free.norm() < v0.norm()
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_transport_is_the_matrix_exponential_and_keeps_mass(dim):
+    grid = Grid({2: (6, 5), 3: (4, 3, 4)}[dim], boundary=SIDES[dim])
+    transport = Transport(grid, 1.0)
+    v = flow(grid) * (0.9 * grid.spacing)  # almost two cells a step in places: several sub-steps
+    rho = np.random.default_rng(2).random(grid.count)
+    # A(v) from tiny steps: exp(A h) = 1 + A h + ..., with h so small that the first order is all there is.
+    tiny = Transport(grid, 1e-9)
+    columns = [(tiny.forward(Field(grid, Kind.CENTRES, e), v)[0].data - e) / 1e-9 for e in np.eye(grid.count)]
+    exact = scipy.linalg.expm(np.stack(columns, axis=1)) @ rho
+    (got,) = transport.forward(Field(grid, Kind.CENTRES, rho), v)
+    assert np.abs(got.data - rho).max() > 0.1
+    np.testing.assert_allclose(got.data, exact, atol=2e-4)
+    assert got.data.sum() == pytest.approx(rho.sum(), rel=1e-14)
+
+
+def test_fluxes_worked_out_by_hand():
+    """One step of first order on a row between walls, air moving up at 0.1 cells a step."""
+    grid = Grid((5, 2), 1.0, ("walls", "periodic"))
+    rho = np.array([1.0, 2.0, 4.0, 3.0, 5.0])
+    u = np.zeros((6, 2))
+    u[1:5] = 1e-7
+    v = Field.of(grid, Kind.FACES, u, np.zeros((5, 2)))
+    (got,) = Transport(grid, 1.0).forward(Field.of(grid, Kind.CENTRES, np.stack([rho, rho], 1)), v)
+    # Face values: rho + (next - previous) / 4, with the first value repeated beyond the wall.
+    q = np.array([1 + (2 - 1) / 4, 2 + (4 - 1) / 4, 4 + (3 - 2) / 4, 3 + (5 - 4) / 4])
+    change = -np.diff(np.concatenate([[0.0], q, [0.0]]))
+    np.testing.assert_allclose((got.array[:, 0] - rho) / 1e-7, change, rtol=1e-5)
+
+
+def test_transport_of_second_order():
+    errors, sizes = [], (40, 80, 160)
+    for n in sizes:
+        grid = Grid((n, 4), 1.0 / n, "periodic")
+        start = Field.from_function(grid, Kind.CENTRES, lambda x, y: 1 + 0.5 * np.sin(2 * np.pi * x) + 0 * y)
+        wind = Field.from_function(grid, Kind.FACES, lambda x, y: (1.0 + 0 * x * y, 0 * x * y))
+        (got,) = Transport(grid, 0.1).forward(start, wind)
+        moved = Field.from_function(grid, Kind.CENTRES, lambda x, y: 1 + 0.5 * np.sin(2 * np.pi * (x - 0.1)) + 0 * y)
+        errors.append(float(np.abs(got.data - moved.data).max()))
+    assert errors[0] / errors[-1] > 10
+    assert observed_order([1 / n for n in sizes], errors) > 1.7
+
+
+def test_at_rest_the_derivative_by_the_wind_is_the_mean_of_both_sides():
+    grid = Grid((7, 6), boundary="walls")
+    rng = np.random.default_rng(4)
+    rho = Field(grid, Kind.CENTRES, rng.random(grid.count))
+    bar = Field(grid, Kind.CENTRES, rng.standard_normal(grid.count))
+    still = Field.zeros(grid, Kind.FACES, np.float64)
+    wind = Field(grid, Kind.FACES, np.abs(rng.standard_normal(still.data.size)) + 0.1)
+    transport = Transport(grid, 1.0)
+    slope = transport.adjoint((rho, still), (bar,))[1].dot(wind)
+    h = 1e-7
+    ahead = (transport.forward(rho, wind * h)[0] - rho).dot(bar) / h
+    behind = (rho - transport.forward(rho, wind * -h)[0]).dot(bar) / h
+    assert abs(ahead - behind) > 1e-3 * abs(slope)
+    assert slope == pytest.approx(0.5 * (ahead + behind), rel=1e-4)
