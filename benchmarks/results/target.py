@@ -44,7 +44,7 @@ PARAMETERS = {
     "sigma": ("control.smoothing", (0.02, 0.05, 0.12)),
     "v_f": ("control.strength", (0.1, 1.0, 4.0)),
     "v_d": ("control.damping", (0.2, 1.0, 5.0)),
-    "v_g": ("control.gathering", (0.0, 1.0, 8.0)),
+    "v_g": ("control.gathering", (0.0, 1.0, 4.0)),
 }
 SCENES = {
     "word": (8, 16, 24, 48),

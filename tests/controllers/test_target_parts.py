@@ -202,12 +202,12 @@ def test_targets_act_in_turn():
 
 def test_coefficients_have_the_defaults_of_the_documentation():
     made = Settings(strength=2.0, side=3.0).coefficients(2.0, 0.5, 1.0, 0.15)
-    assert (made.force, made.damping, made.gathering) == pytest.approx((2 * 8 * 9 / (4 * 0.5), 12.0, 0.008 * 9 / 0.5))
+    assert (made.force, made.damping, made.gathering) == pytest.approx((2 * 8 * 9 / (4 * 0.5), 12.0, 0.024 * 9 / 0.5))
     dense, second = Settings().coefficients(1 / 24, 1.0, 1.0, 0.05), Settings().coefficients(1.0, 1.0, 1.0, 0.05)
     assert dense == second
     assert Settings(v_d=3.0, damping=2.0).coefficients(1.0, 1.0, 0.5, 0.05).damping == 3.0
     coarse = Settings().coefficients(1.0, 1.0, 1.0, 0.1)
-    assert (coarse.force, coarse.gathering) == pytest.approx((4 * second.force, second.gathering / 4))
+    assert (coarse.force, coarse.gathering) == pytest.approx((4 * second.force, second.gathering / 16))
 
 
 def test_the_blur_narrows_in_the_first_half_of_a_turn():

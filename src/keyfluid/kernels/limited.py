@@ -214,48 +214,40 @@ def drive(x, slope, half, keep, cells, kinds, axes, out):
 
 
 @parallel_kernel
-def gather_speeds(rho, target, weight, rate, wind, limit, cells, kinds, axes, out):
-    """out = wind + rate weight (e_below - e_above) on all faces, e = rho - target, brought to within +-limit.
+def gather_speeds(rho, target, weight, rate, wind, limit, axis, start, cells, kinds, out):
+    """out = wind + rate weight (e_below - e_above), e = rho - target, within +-limit, on the faces across one axis.
 
-    On the sides of the box, unless they are periodic, it is the wind.
+    These faces begin at `start`. On the sides of the box, unless they are periodic, it is the wind.
     """
     n0, n1, n2 = cells[0], cells[1], cells[2]
-    f0, f1, f2 = planes(n0, kinds[0]), planes(n1, kinds[1]), planes(n2, kinds[2])
-    start1 = f0 * n1 * n2 if axes == 3 else 0
-    start2 = start1 + n0 * f1 * n2
-    for row in prange(f0 * f1):
-        i = row // f1
-        j = row - i * f1
+    n, kind = cells[axis], kinds[axis]
+    stride = n1 * n2 if axis == 0 else n2
+    rows = planes(n1, kinds[1]) if axis == 1 else n1
+    length = planes(n2, kinds[2]) if axis == 2 else n2
+    layers = planes(n0, kinds[0]) if axis == 0 else n0
+    for row in prange(layers * rows):
+        i = row // rows
+        j = row - i * rows
         here = (i * n1 + j) * n2
-        if axes == 3 and j < n1:
-            below, above, low, _ = beside(i, n0, kinds[0], n1 * n2, here, rate)
-            low = low if i < n0 else low - low
-            for k in range(n2):
-                f = at((i * n1 + j) * n2 + k)
-                a, b = at(below + k), at(above + k)
-                speed = wind[f] + low * weight[f] * (rho[a] - target[a] - rho[b] + target[b])
-                out[f] = min(max(speed, -limit), limit)
-        if i < n0:
-            below, above, low, _ = beside(j, n1, kinds[1], n2, here, rate)
-            low = low if j < n1 else low - low
-            for k in range(n2):
-                f = at(start1 + (i * f1 + j) * n2 + k)
-                a, b = at(below + k), at(above + k)
-                speed = wind[f] + low * weight[f] * (rho[a] - target[a] - rho[b] + target[b])
-                out[f] = min(max(speed, -limit), limit)
-        if i < n0 and j < n1:
-            line = start2 + (i * n1 + j) * f2
+        line = start + row * length
+        if axis == 2:
             for k in range(1, n2):
                 f, a, b = at(line + k), at(here + k - 1), at(here + k)
                 speed = wind[f] + rate * weight[f] * (rho[a] - target[a] - rho[b] + target[b])
                 out[f] = min(max(speed, -limit), limit)
             f, a, b = at(line), at(here + n2 - 1), at(here)
-            round_rate = rate if kinds[2] == 1 else rate - rate
-            speed = wind[f] + round_rate * weight[f] * (rho[a] - target[a] - rho[b] + target[b])
+            around = rate if kind == 1 else rate - rate
+            speed = wind[f] + around * weight[f] * (rho[a] - target[a] - rho[b] + target[b])
             out[f] = min(max(speed, -limit), limit)
-            if kinds[2] != 1:
+            if kind != 1:
                 f = at(line + n2)
                 out[f] = min(max(wind[f], -limit), limit)
+        else:
+            below, above, inner, _ = beside(i if axis == 0 else j, n, kind, stride, here, rate)
+            for k in range(n2):
+                f, a, b = at(line + k), at(below + k), at(above + k)
+                speed = wind[f] + inner * weight[f] * (rho[a] - target[a] - rho[b] + target[b])
+                out[f] = min(max(speed, -limit), limit)
 
 
 @parallel_kernel

@@ -12,6 +12,7 @@ Derivative  none: which difference the limiter takes jumps everywhere. Gradient 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,23 +40,28 @@ class AdvectLimited(ForwardOnly):
         for q in carried:
             kind = Kind.CENTRES if q.kind is Kind.EDGES else q.kind
             q.require(self.grid, kind, "advect: carried field")
-        return tuple(self._carry(q, v) for q in carried)
+        return tuple(self.carry(q, v, self.order) for q in carried)
 
-    def _carry(self, q: Field, v: Field) -> Field:
+    @property
+    def order(self) -> Sequence[int]:
+        """The axes, in the order of their sweeps."""
+        return range(self.grid.dim)[::-1] if self.reverse else range(self.grid.dim)
+
+    def carry(self, q: Field, v: Field, axes: Sequence[int]) -> Field:
+        """q after the sweeps along these axes."""
         lead = 3 - self.grid.dim
-        axes = range(self.grid.dim - 1, -1, -1) if self.reverse else range(self.grid.dim)
         cells, kinds = layered(self.grid)
         layout, speeds = self.grid.layout(q.kind), self.grid.layout(Kind.FACES)
         real = q.dtype.type
         step, ghost = real(self.dt / self.grid.spacing), real(1 if q.kind is Kind.FACES else 0)
-        now, spare = q.data, np.empty_like(q.data)
+        now, spare = q.data, np.empty_like(q.data) if len(axes) > 1 else q.data
         result = np.empty_like(q.data)
         for part, (shape, where) in enumerate(zip(layout.shapes, layout.parts)):
             m = np.array([1] * lead + list(shape), np.int64)
             across = part + lead if q.kind is Kind.FACES else -1
             now = q.data
             for count, axis in enumerate(axes):
-                out = result if (self.grid.dim - count) % 2 else spare
+                out = result if (len(axes) - count) % 2 else spare
                 p = np.array([1] * lead + list(speeds.shapes[axis]), np.int64)
                 lattice = (now, where.start, m, v.data, speeds.parts[axis].start, p)
                 rest = (across, cells, kinds, step, ghost, real(self.correction), out, where.start)

@@ -5,8 +5,8 @@ Continuous  drho/dt = v_g div(rho b grad(rho - rho*)),   b: blurred target  [Fat
 Discrete    advection in conservation form by the speed  s = -v_g A(b) D(rho - rho*)  on faces, none on the
             sides of the box: mass is kept, density stays non-negative, rho = rho* stays as it is
             (v_g and the sign are missing in the paper's appendix)
-Restriction dt <= dx^2 / (2 d v_g max rho max b), and 0.43 cells per step at most; `forward` takes as many
-            sub-steps as that needs
+Restriction dt <= dx^2 / (2 v_g max rho max b), since each axis sees what the one before has left, and 0.43
+            cells per step at most; `forward` takes as many sub-steps as that needs
 Derivative  none, as for advect_limited.py
 """
 
@@ -45,22 +45,32 @@ class Gather(ForwardOnly):
         (rho,) = inputs
         rho.require(self.grid, Kind.CENTRES, "gather: density")
         still, speeds = self.weight.zeros_like(), self.weight.zeros_like()
-        self.speeds(rho, still, speeds)
+        for axis in range(self.grid.dim):
+            self.speeds(rho, still, speeds, axis)
         count = max(1, math.ceil(self.dt / self.longest(rho)), math.ceil(self.dt / cells_per_step(speeds)))
         for index in range(count):
-            if index > 0:
-                self.speeds(rho, still, speeds)
-            reverse = self.reverse ^ bool(index % 2)
-            advect = AdvectLimited(self.grid, self.dt / count, reverse, self.correction)
-            (rho,) = advect.forward(rho, speeds)
+            advect = AdvectLimited(self.grid, self.dt / count, self.reverse ^ bool(index % 2), self.correction)
+            rho = self.carry(rho, still, speeds, advect)
         return (rho,)
 
-    def speeds(self, rho: Field, wind: Field, out: Field, limit: float = math.inf) -> None:
-        """out = wind + s, at most `limit`. Advecting by it is advection and gathering in one sweep."""
+    def carry(self, rho: Field, wind: Field, work: Field, advect: AdvectLimited, limit: float = math.inf) -> Field:
+        """One step of gathering together with advection: both are conservation laws, so their speeds add.
+
+        Axis after axis, with the error that the sweep before has left; `work`, on faces, holds the speeds. No speed
+        exceeds `limit`.
+        """
+        for axis in advect.order:
+            self.speeds(rho, wind, work, axis, limit)
+            rho = advect.carry(rho, work, (axis,))
+        return rho
+
+    def speeds(self, rho: Field, wind: Field, out: Field, axis: int, limit: float = math.inf) -> None:
+        """out = wind + s on the faces across an axis, at most `limit`."""
         real = rho.dtype.type
+        start = self.grid.layout(Kind.FACES).parts[axis].start
         limited.gather_speeds(
             rho.data, self.target.data, self.weight.data, real(self.rate / self.grid.spacing), wind.data,
-            real(limit), *layered(self.grid), self.grid.dim, out.data,
+            real(limit), axis + 3 - self.grid.dim, start, *layered(self.grid), out.data,
         )  # fmt: skip
 
     @cached_property
@@ -70,7 +80,7 @@ class Gather(ForwardOnly):
     def longest(self, rho: Field) -> float:
         """Seconds within which the error may be diffused in one step."""
         most = float(rho.data.max()) * self.largest_weight * self.rate
-        return self.grid.spacing**2 / (2 * self.grid.dim * most) if most > 0 else math.inf
+        return self.grid.spacing**2 / (2 * most) if most > 0 else math.inf
 
 
 def cells_per_step(speeds: Field) -> float:

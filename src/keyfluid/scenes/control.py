@@ -58,7 +58,7 @@ class TargetControl(Table):
     v_d: Coefficient | None = Field(default=None, description="momentum attenuation (eq. 4), 1/s; default 24 / T")
     v_g: Coefficient | None = Field(
         default=None,
-        description="gathering coefficient (eq. 5), m^2/s per density^2; default 0.008 L^2 / (T rho0^2)",
+        description="gathering coefficient (eq. 5), m^2/s per density^2; default 0.024 L^2 / (T rho0^2)",
     )
     falloff: Positive | None = Field(
         default=None,

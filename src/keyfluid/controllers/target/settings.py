@@ -5,7 +5,7 @@ With T the seconds a target has, rho0 the smoke's peak density, and L the longes
     sigma = smoothing x L                       m                     blur of equation 6; deviation sigma / sqrt 2
     v_f = strength  x  8 L^2 / (T^2 rho0)       m^2/s^2 per density   driving force
     v_d = damping   x 24 / T                    1/s                   momentum attenuation
-    v_g = gathering x 0.008 L^2 / (T rho0^2)    m^2/s per density^2   gathering
+    v_g = gathering x 0.024 L^2 / (T rho0^2)    m^2/s per density^2   gathering
 
 sigma, v_f, v_d and v_g may also be given as they are; then strength, damping and gathering multiply those.
 
@@ -16,7 +16,7 @@ tells smoke in a full letter of an empty one. So a turn begins with the blur `re
 of about sqrt 2 to sigma in the first half of the turn. While it is s,
 
     v_f (s / sigma)^2      the force's stiffness v_f / s^2 stays the same
-    v_g (sigma / s)^2      what will be carried is not gathered
+    v_g (sigma / s)^4      what will be carried is not gathered
 
 are at work. Each s has its own rest at the target; reach = 0 is the paper's method.
 """
@@ -27,7 +27,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
-FORCE, DAMPING, GATHERING = 8.0, 24.0, 0.008
+FORCE, DAMPING, GATHERING = 8.0, 24.0, 0.024
 DENSE_GAP = 0.25
 DENSE_TIME = 1.0
 """Targets closer than DENSE_GAP seconds are an animation: coefficients are then those of DENSE_TIME seconds."""
@@ -93,5 +93,5 @@ class Settings:
         v_d = self.v_d if self.v_d is not None else DAMPING / time
         v_g = self.v_g if self.v_g is not None else GATHERING * self.side**2 / (time * peak**2)
         return Coefficients(
-            blend * self.strength * v_f * coarse, blend * self.damping * v_d, blend * self.gathering * v_g / coarse
+            blend * self.strength * v_f * coarse, blend * self.damping * v_d, blend * self.gathering * v_g / coarse**2
         )

@@ -198,12 +198,11 @@ class Steps:
         # Where air and gathering together would be too fast, gathering waits.
         limit = SAFE_CELLS * self.grid.spacing * parts / dt
         for part in range(parts):
-            speeds = wind
-            if gather is not None:
-                speeds = self._speeds
-                gather.speeds(rho, wind, speeds, limit)
             advect = AdvectLimited(self.grid, dt / parts, reverse ^ bool(part % 2), self.correction)
-            (rho,) = advect.forward(rho, speeds)
+            if gather is None:
+                (rho,) = advect.forward(rho, wind)
+            else:
+                rho = gather.carry(rho, wind, self._speeds, advect, limit)
         return rho if solids is None else rho.like(rho.data * ~solids.solid.ravel())
 
     def gathering(self, name: str, pulls: Mapping[str, Pull], solids: Solids | None) -> Gather | None:
