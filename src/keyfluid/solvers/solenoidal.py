@@ -5,20 +5,23 @@ v -> v - G (D G)^-1 D v for every step, as in operators/project.py: walls or per
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from keyfluid.grid import Grid, Kind
 from keyfluid.solvers.poisson import CENTRE_AXES
-from keyfluid.solvers.transforms import diagonal, eigenvalues
+from keyfluid.solvers.transforms import Axis, diagonal, eigenvalues
 
 Array = np.ndarray
+Filters = list[tuple[tuple[Axis, ...], Array]]
 
 
 class Solenoidal:
     """project(v): the part without divergence; walls come out as zero."""
 
     def __init__(self, grid: Grid, dtype: np.typing.DTypeLike) -> None:
-        self.grid, self.dim = grid, grid.dim
+        self.grid, self.dim, self.dtype = grid, grid.dim, dtype
         self.axes = tuple(CENTRE_AXES[side] for side in grid.boundary)
         values = -eigenvalues(grid.cells, self.axes)
         inverse = np.zeros_like(values)
@@ -66,6 +69,29 @@ class Solenoidal:
         """Q v, in place."""
         self.subtract_gradient(v, self.pressure(v))
         return v
+
+    def filters(self, symbol: Callable[[Array], Array]) -> Filters:
+        """For `filter`: symbol(eigenvalues of the Laplacian, cell units) of each component's own waves."""
+        found = []
+        for a in range(self.dim):
+            axes = tuple(
+                Axis.PERIODIC if self.grid.is_periodic(b) else (Axis.ZERO if b == a else Axis.MIRROR)
+                for b in range(self.dim)
+            )
+            shape = self._inner(np.empty(self.grid.shapes(Kind.FACES)[a]), a).shape
+            found.append((axes, symbol(eigenvalues(shape, axes)).astype(self.dtype)[..., None]))
+        return found
+
+    def filter(self, v: Array, filters: Filters) -> Array:
+        """Every component's waves scaled, in place: symmetric, and it commutes with Q if all symbols are the same."""
+        for a, (axes, scale) in enumerate(filters):
+            inner = self._inner(self.component(v, a), a)
+            inner[...] = diagonal(np.ascontiguousarray(inner), axes, scale)
+        return v
+
+    def _inner(self, part: Array, a: int) -> Array:
+        """Component a without the faces on walls."""
+        return part if self.grid.is_periodic(a) else _along(part, a, 1, -1)
 
 
 def _along(q: Array, axis: int, start: int | None, stop: int | None) -> Array:

@@ -129,7 +129,6 @@ class Admm:
             factor = 2.0 if primal > UNBALANCED * movement else 0.5 if movement > UNBALANCED * primal else 1.0
             self.penalty *= factor
             self.dual *= self.dual.dtype.type(1.0 / factor)
-            self.fixed_point.ceiling = min(1.0, factor * self.fixed_point.ceiling)
             self.fixed_point.alpha = min(self.fixed_point.ceiling, factor * self.fixed_point.alpha)
 
     def arrays(self) -> dict[str, np.ndarray]:

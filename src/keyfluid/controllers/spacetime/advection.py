@@ -5,20 +5,24 @@
 over v* without divergence, with the guide g = v + lambda / K and the metric C of the Gaussian pyramid. The fixed
 point of eq. 8,
 
-    v*_i <- (1 - alpha) v*_i + alpha Q (g_i + (dA/dv*_i)^T mu_i / K),
+    v*_i <- v*_i + alpha S (Q (g_i + (dA/dv*_i)^T mu_i / K) - v*_i),        S = (1 - l^2 laplacian)^-1, l = 1.5 cells,
 
 is reached by forward sweeps for rho and backward sweeps for mu; alpha falls by half where E does not and grows by
 half where it does. Densities are in units of their peak, velocities in cells per step.
 
 Misprints  algorithm 1 copies v** to v* from index 1, though 0 is initialised: here all columns that are unknown; its E
 lacks lambda. Deviations  it starts from g; we go on from the last v*, which is better near the end, where g is ahead
-of v* by lambda / K. Fields beside `smoke` are carried alike, and all keyframes add up.
+of v* by lambda / K. The paper has no S. It is symmetric, so the way still goes down, to the same fixed points; but the
+derivative lives on the smoke's edge and knows its staircase, and without S the smoke grows combs of a cell's width. A
+letter at 64^2/20 also ends lower and sooner: objective 14.8 after 26 iterations instead of 15.5 after 39. Fields beside
+`smoke` are carried alike, and all keyframes add up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -27,11 +31,14 @@ from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.operators.base import Operator
 from keyfluid.operators.blur import Blur
+from keyfluid.solvers.solenoidal import Filters
 
 MOST_HALVINGS = 12
 GROWTH, SHRINK = 1.5, 0.5
 ENOUGH = 0.45
 SMALLEST = 1e-6
+SMOOTHING = 1.5
+"""l, in cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +96,14 @@ class Advection:
                 gradient[:, k] += v_bar.data
         return gradient
 
+    def smoothed(self, gap: np.ndarray) -> np.ndarray:
+        """S gap; gap stays as it is."""
+        return self.flow.solenoidal.filter(gap.copy(), self._filters)
+
+    @cached_property
+    def _filters(self) -> Filters:
+        return self.flow.solenoidal.filters(lambda waves: 1.0 / (1.0 - SMOOTHING**2 * waves))
+
     def _miss(self, goal: Goal, densities: dict[str, list[Field]]) -> Field:
         return self._masked(goal, densities[goal.field][goal.step] - goal.target)
 
@@ -136,9 +151,10 @@ class FixedPoint:
     def _search(
         self, sweep: Sweep, value: float, gap: np.ndarray, guide: np.ndarray, penalty: float
     ) -> tuple[Sweep, float]:
-        promised = penalty * dot(gap, gap)
+        direction = self.problem.smoothed(gap)
+        promised = penalty * dot(gap, direction)
         for _ in range(MOST_HALVINGS):
-            trial = self.v + gap.dtype.type(self.alpha) * gap
+            trial = self.v + gap.dtype.type(self.alpha) * direction
             trial_sweep = self._forward(trial)
             trial_value = self._value(trial_sweep, trial, guide, penalty)
             if trial_value <= value - ENOUGH * self.alpha * promised:

@@ -16,10 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from keyfluid.controllers.spacetime.flow import Flow, dot, peak
-from keyfluid.fields import Field
-from keyfluid.grid import Kind
 from keyfluid.kernels import spacetime_time as kernels
-from keyfluid.operators.diffuse import Diffuse
 
 MOST_STEPS = 60
 MOST_CG = 400
@@ -101,7 +98,7 @@ class GaussNewton:
 
     def _preconditioner(self, v: np.ndarray, kappa: float) -> Callable[[np.ndarray], np.ndarray]:
         carry, scale = _factors(v.shape[1], kappa, self.flow.free_start, v.dtype)
-        grid, viscosity = self.flow.grid, self.flow.viscosity
+        solenoidal, viscosity = self.flow.solenoidal, self.flow.viscosity
 
         def in_time(q: np.ndarray) -> np.ndarray:
             out = np.empty_like(q)
@@ -110,15 +107,8 @@ class GaussNewton:
 
         if viscosity == 0:
             return in_time
-        smooth = Diffuse(grid, viscosity, grid.spacing**2, dtype=v.dtype)
-
-        def diffused(q: np.ndarray) -> np.ndarray:
-            out = np.empty_like(q)
-            for k in range(q.shape[1]):
-                out[:, k] = smooth.apply(Field(grid, Kind.FACES, np.ascontiguousarray(q[:, k])))[0].data
-            return out
-
-        return lambda q: diffused(in_time(diffused(q)))
+        diffusion = solenoidal.filters(lambda waves: 1.0 / (1.0 - viscosity * waves))
+        return lambda q: solenoidal.filter(in_time(solenoidal.filter(q.copy(), diffusion)), diffusion)
 
 
 def _factors(steps: int, kappa: float, free_start: bool, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:

@@ -21,7 +21,7 @@ from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.operators.step_implicit import StepImplicit
 from keyfluid.optimise.lbfgs import Lbfgs, Minimisation
-from keyfluid.solvers.transforms import Axis, diagonal, eigenvalues
+from keyfluid.solvers.solenoidal import Filters
 
 HISTORY = 8
 FIRST_FORCE = 1e-3
@@ -39,14 +39,14 @@ class Shooting:
     scaled: bool = False
     sweep: Sweep | None = None
     _step: StepImplicit = field(init=False)
-    _scales: list[tuple[tuple[Axis, ...], np.ndarray]] = field(init=False)
+    _scales: Filters = field(init=False)
 
     def __post_init__(self) -> None:
         grid = self.flow.grid
         self._dtype = next(iter(self.advection.starts.values())).dtype
         # Viscosity is kept as the diffusion number; with dt = dx the operator wants it times dx.
         self._step = StepImplicit(grid, grid.spacing, self.flow.viscosity * grid.spacing, dtype=self._dtype)
-        self._scales = [self._scale(a) for a in range(grid.dim)]
+        self._scales = self.flow.solenoidal.filters(self._root_of_metric)
 
     def minimise(
         self, tolerance: float, most: int, told: Callable[[Minimisation, float], bool]
@@ -69,7 +69,7 @@ class Shooting:
         """From the optimiser's variables to forces without divergence; the same map transposed takes gradients back."""
         u = z.reshape(-1, self.steps - 1).copy()
         if self.scaled:
-            self._apply_scale(u)
+            self.flow.solenoidal.filter(u, self._scales)
         return self.flow.solenoidal.project(u)
 
     def evaluate(self, z: np.ndarray) -> tuple[float, np.ndarray]:
@@ -87,7 +87,7 @@ class Shooting:
             bar = bar.like(bar.data + v_bar[:, k - 1])
         gradient = self.flow.solenoidal.project(gradient)
         if self.scaled:
-            self._apply_scale(gradient)
+            self.flow.solenoidal.filter(gradient, self._scales)
         return value, gradient.reshape(-1)
 
     def simulate(self, u: np.ndarray) -> tuple[np.ndarray, Sweep]:
@@ -102,22 +102,9 @@ class Shooting:
     def _field(self, column: np.ndarray) -> Field:
         return Field(self.flow.grid, Kind.FACES, np.ascontiguousarray(column))
 
-    def _scale(self, a: int) -> tuple[tuple[Axis, ...], np.ndarray]:
-        """|k|^(1 - p) per wave of component a: the root of the metric; the longest wave of the box counts 1."""
+    def _root_of_metric(self, waves: np.ndarray) -> np.ndarray:
+        """|k|^(1 - p), k in cycles per longest side, at least a half."""
         grid = self.flow.grid
-        axes = tuple(
-            Axis.PERIODIC if grid.is_periodic(b) else (Axis.ZERO if b == a else Axis.MIRROR) for b in range(grid.dim)
-        )
-        shape = tuple(
-            n - 1 if b == a and not grid.is_periodic(b) else n for b, n in enumerate(grid.cells)
-        )
-        k = np.maximum(np.sqrt(-eigenvalues(shape, axes)) * max(grid.cells) / (2 * np.pi), 0.5)
-        power = 1.5 if grid.dim == 2 else 2.0
-        return axes, (k ** (1.0 - power)).astype(self._dtype)[..., None]
-
-    def _apply_scale(self, u: np.ndarray) -> None:
-        for a, (axes, scale) in enumerate(self._scales):
-            part = self.flow.solenoidal.component(u, a)
-            wall = not self.flow.grid.is_periodic(a)
-            inner = part[(slice(None),) * a + (slice(1, -1) if wall else slice(None),)]
-            inner[...] = diagonal(np.ascontiguousarray(inner), axes, scale)
+        k = np.maximum(np.sqrt(-waves) * max(grid.cells) / (2 * np.pi), 0.5)
+        scale: np.ndarray = k ** (1.0 - (1.5 if grid.dim == 2 else 2.0))
+        return scale
