@@ -60,9 +60,7 @@ def test_viscosity_is_the_laplacian_where_there_is_no_divergence():
     got = (a - b).component(1)  # y faces: mirrored at the walls across x, periodic along y
     q = v.component(1)
     padded = np.concatenate([q[:1], q, q[-1:]])
-    wanted = -(0.3 / 0.01) * (
-        padded[2:] + padded[:-2] - 2 * q + np.roll(q, 1, 1) + np.roll(q, -1, 1) - 2 * q
-    )
+    wanted = -(0.3 / 0.01) * (padded[2:] + padded[:-2] - 2 * q + np.roll(q, 1, 1) + np.roll(q, -1, 1) - 2 * q)
     np.testing.assert_allclose(got, wanted, atol=1e-10)
 
 
