@@ -15,8 +15,8 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from keyfluid.controllers.keyframes.places import optimiser_of
 from keyfluid.controllers.keyframes.evaluation import Evaluation
+from keyfluid.controllers.keyframes.places import optimiser_of
 from keyfluid.controllers.keyframes.settings import Settings
 from keyfluid.controllers.keyframes.stages import Stage, plan_stages
 from keyfluid.controls import ControlForcing
