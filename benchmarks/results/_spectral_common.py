@@ -19,7 +19,9 @@ from keyfluid.controllers.keyframes.replay import state_after
 from keyfluid.controllers.keyframes.windows import Pieces
 from keyfluid.render import filmstrip, save_png
 from keyfluid.runs.pictures import Painter
-from keyfluid.runs.run import RunResult
+from keyfluid.runs.run import RunResult, choose_threads, run_problem
+from keyfluid.scenes import load_scene
+from keyfluid.scenes.problem import build
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -85,8 +87,12 @@ def ball(size: int, frames: int, mesh: str = "knot.obj", fit: float = 0.75, rota
 
 @dataclass
 class Recorder:
-    """Every evaluation of a run: seconds since the start, cells of its grid, objective, error over all keyframes."""
+    """Every evaluation of a run: seconds since the start, cells of its grid, objective, error over all keyframes.
 
+    finest: cells of the scene's own grid, which a run that is stopped early may not reach.
+    """
+
+    finest: int
     seconds: list[float] = field(default_factory=list)
     cells: list[int] = field(default_factory=list)
     objectives: list[float] = field(default_factory=list)
@@ -100,11 +106,11 @@ class Recorder:
 
     def work(self) -> np.ndarray:
         """Evaluations so far, those on coarser grids by their share of the cells."""
-        return np.cumsum(np.array(self.cells) / max(self.cells))
+        return np.cumsum(np.array(self.cells) / self.finest)
 
     def lowest(self) -> np.ndarray:
         """Least error so far; NaN while the grid is still a coarser one."""
-        errors = np.where(np.array(self.cells) == max(self.cells), self.errors, np.inf)
+        errors = np.where(np.array(self.cells) == self.finest, self.errors, np.inf)
         least = np.minimum.accumulate(errors)
         return np.where(np.isfinite(least), least, np.nan)
 
@@ -119,9 +125,9 @@ class Recorder:
 
 
 @contextmanager
-def recorded() -> Iterator[Recorder]:
+def recorded(finest: int) -> Iterator[Recorder]:
     """Watch all evaluations inside the block."""
-    recorder, began, plain = Recorder(), time.perf_counter(), Evaluation.__call__
+    recorder, began, plain = Recorder(finest), time.perf_counter(), Evaluation.__call__
 
     def watched(self: Evaluation, vector: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = plain(self, vector)
@@ -158,26 +164,24 @@ class Measured:
             "size": " x ".join(map(str, problem.grid.cells)),
             "precision": str(problem.dtype),
             "threads": metrics["threads"],
-            "evaluations": self.record.evaluations,
+            "evaluations, all grids": self.record.evaluations,
+            "work": round(float(self.record.work()[-1])),
             "seconds": round(metrics["seconds"], 1),
             "CPU seconds": round(self.cpu, 1),
         }
 
 
-def measure(
-    scene: str,
-    changes: Sequence[str] = (),
-    threads: int | None = None,
-    most_evaluations: int | None = None,
-) -> Measured:
-    """Run a scene in memory; stop between iterations once there were `most_evaluations`."""
+def measure(scene: str, changes: Sequence[str] = (), threads: int | None = None, most_work: float = np.inf) -> Measured:
+    """Run a scene in memory; stop between iterations once there was so much work (evaluations of the finest grid)."""
     cpu = time.process_time()
-    with recorded() as record:
+    problem = build(load_scene(scene, changes))
+    choose_threads(problem, threads or chosen.threads)
+    with recorded(problem.grid.count) as record:
 
         def enough() -> bool:
-            return most_evaluations is not None and record.evaluations >= most_evaluations
+            return bool(record.cells) and record.work()[-1] >= most_work
 
-        result = keyfluid.run(scene, overrides=list(changes), threads=threads or chosen.threads, should_stop=enough)
+        result = run_problem(problem, should_stop=enough)
     return Measured(result, record, time.process_time() - cpu)
 
 

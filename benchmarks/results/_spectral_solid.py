@@ -70,7 +70,7 @@ def report(name: str, small: bool, picture: str, threads: int) -> None:
         print(line, flush=True)
     run = measure(text, changes)
     metrics, record = run.result.metrics, run.record
-    last = np.array(record.cells) == max(record.cells)
+    last = np.array(record.cells) == record.finest
     gaps = np.diff(record.seconds)[last[1:]]
     worst = {
         "error": max(key["relative_error"] for key in metrics["keyframes"]),
