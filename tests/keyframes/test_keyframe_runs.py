@@ -15,7 +15,7 @@ from keyframe_scenes import deep, flat
 
 import keyfluid
 from keyfluid.errors import KeyfluidError
-from keyfluid.runs.container import load_arrays
+from keyfluid.io.container import load_arrays
 
 METHODS = {
     "spectral": 'method = "spectral"\niterations = 12',

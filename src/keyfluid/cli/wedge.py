@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from keyfluid.errors import KeyfluidError
+from keyfluid.io.container import write_whole
 from keyfluid.render import filmstrip, save_png
-from keyfluid.runs.container import write_whole
 from keyfluid.runs.pictures import Painter
 from keyfluid.runs.run import RunResult
 

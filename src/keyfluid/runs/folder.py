@@ -16,7 +16,7 @@ import numpy as np
 
 from keyfluid.controllers.interface import Checkpoint
 from keyfluid.errors import KeyfluidError
-from keyfluid.runs.container import PART, load_arrays, save_arrays, write_whole
+from keyfluid.io.container import PART, load_arrays, save_arrays, write_whole
 from keyfluid.runs.frames import FolderFrames
 from keyfluid.scenes import Scene, dump_scene, load_scene
 

@@ -18,7 +18,7 @@ import numpy as np
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.runs.container import check_arrays, load_arrays, load_meta, save_arrays
+from keyfluid.io.container import check_arrays, load_arrays, load_meta, save_arrays
 
 PARTICLES = "particles."
 """Begins the names of particle arrays in frame files."""

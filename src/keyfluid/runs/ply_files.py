@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from keyfluid.io.container import write_whole
 from keyfluid.io.ply import ply_bytes
 from keyfluid.render.colour import to_srgb
-from keyfluid.runs.container import write_whole
 from keyfluid.runs.frames import Frame
 from keyfluid.runs.marker_pictures import MarkerPainter
 from keyfluid.scenes.problem import Problem

@@ -10,7 +10,7 @@ from typing import Any
 from keyfluid.controllers import controller_for
 from keyfluid.controllers.interface import Stopped
 from keyfluid.errors import KeyfluidError
-from keyfluid.runs.container import DiskError
+from keyfluid.io.container import DiskError
 from keyfluid.runs.folder import RunFolder
 from keyfluid.runs.frames import Frames
 from keyfluid.runs.outputs import Outputs

@@ -15,8 +15,8 @@ from typing import Any
 
 from keyfluid.controllers.particles.settings import Settings
 from keyfluid.errors import KeyfluidError
+from keyfluid.io.container import write_whole
 from keyfluid.render import save_png
-from keyfluid.runs.container import write_whole
 from keyfluid.runs.frames import Frames
 from keyfluid.runs.pictures import Painter
 from keyfluid.scenes import load_scene
