@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 from keyframe_scenes import deep, flat, problem_of
 
-from keyfluid.controllers.keyframes.evaluation import Evaluation
+from keyfluid.controllers.keyframes.evaluation import Evaluation, Goal
 from keyfluid.controllers.keyframes.settings import Settings
 from keyfluid.controllers.keyframes.stages import plan_stages
+from keyfluid.controllers.keyframes.windows import Window
+from keyfluid.fields import Field, density
+from keyfluid.grid import Kind
+from keyfluid.operators.blur import gaussian_blur
 from keyfluid.verify import observed_order
 
 FLAT = {
@@ -31,10 +35,10 @@ DEEP = {
 }
 
 
-def slope_of(text):
+def slope_of(text, start=None, goal=None, window=None):
     problem = problem_of(text)
     settings = Settings.of(problem)
-    evaluate = Evaluation(plan_stages(problem, settings)[-1], settings)
+    evaluate = Evaluation(plan_stages(problem, settings, window)[-1], settings, start, goal)
     random = np.random.default_rng(5)
     size = 0.3 / np.sqrt(evaluate.control.basis.count)
     x, p = (size * random.standard_normal(evaluate.control.count) for _ in range(2))
@@ -65,6 +69,45 @@ def test_the_gradient_with_other_sides(sides):
 def test_the_gradient_in_3d(name):
     slope, _ = slope_of(deep(DEEP[name] + "\ncoarse = 0", "float64"))
     assert slope == pytest.approx(2.0, abs=0.1)
+
+
+FLOW = """
+[[flow]]
+frame = 3
+velocity = [0.2, -0.1]
+mask = { shape = "disk", center = [0.5, 0.4], radius = 0.2 }
+weight = 0.7
+[[flow]]
+frame = 5
+velocity = [0.0, 0.0]
+[control]"""
+
+
+def test_the_gradient_of_velocities_wanted():
+    slope, evaluate = slope_of(flat('method = "spectral"\ncoarse = 0', "float64").replace("[control]", FLOW))
+    assert slope == pytest.approx(2.0, abs=0.1)
+    assert evaluate.flows.errors[0] > 0.3
+
+
+def some_state(problem, seed):
+    random = np.random.default_rng(seed)
+    smoke = gaussian_blur(problem.grid, 0.1).apply(density(problem.grid, random.random(problem.grid.cells)))[0]
+    wind = Field(problem.grid, Kind.FACES, 0.2 * random.standard_normal(problem.velocity.data.size))
+    return {"density": smoke, "velocity": wind}
+
+
+def test_the_gradient_of_a_window_that_begins_and_ends_in_given_states():
+    """As in shooting: the start is another window's, and so is the state at the end."""
+    text = flat('method = "spectral"\ncoarse = 0', "float64")
+    problem = problem_of(text)
+    goal = Goal(some_state(problem, 2), 3.0)
+    slope, evaluate = slope_of(text, some_state(problem, 1), goal, Window(2, 5))
+    assert slope == pytest.approx(2.0, abs=0.1)
+    alone, _ = Evaluation(
+        plan_stages(problem, Settings.of(problem), Window(2, 5))[-1], Settings.of(problem), some_state(problem, 1)
+    )(evaluate.control.zeros())
+    both, _ = evaluate(evaluate.control.zeros())
+    assert both > alone + 0.1
 
 
 def test_a_wrong_gradient_is_noticed(monkeypatch):

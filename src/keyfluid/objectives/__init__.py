@@ -1,9 +1,22 @@
-"""What is minimised: the distance of densities to their keyframes, and prices of forces and of shear."""
+"""What is minimised: the distance to keyframes, pictures and velocities, and prices of forces and of shear."""
 
 from keyfluid.objectives.density import DensityKey, DensityMatch
 from keyfluid.objectives.force import ForcePrice
 from keyfluid.objectives.picture import PictureKey, PictureMatch
 from keyfluid.objectives.shear import ShearPrice
-from keyfluid.objectives.sum import SumOfObjectives
+from keyfluid.objectives.sum import Scaled, SumOfObjectives
+from keyfluid.objectives.velocity import VelocityKey, VelocityMatch, root_mean_square
 
-__all__ = ["DensityKey", "DensityMatch", "ForcePrice", "PictureKey", "PictureMatch", "ShearPrice", "SumOfObjectives"]
+__all__ = [
+    "DensityKey",
+    "DensityMatch",
+    "ForcePrice",
+    "PictureKey",
+    "PictureMatch",
+    "Scaled",
+    "ShearPrice",
+    "SumOfObjectives",
+    "VelocityKey",
+    "VelocityMatch",
+    "root_mean_square",
+]

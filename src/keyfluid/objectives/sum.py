@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from keyfluid.fields import Field
 from keyfluid.models.stage import State
 from keyfluid.rollout.rollout import Objective
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """An objective times a number."""
+
+    part: Objective
+    factor: float
+
+    def steps(self) -> Iterable[int]:
+        return self.part.steps()
+
+    def term(self, step: int, state: State) -> tuple[float, Mapping[str, Field]]:
+        value, bars = self.part.term(step, state)
+        return self.factor * value, {name: self.factor * bar for name, bar in bars.items()}
 
 
 class SumOfObjectives:

@@ -20,7 +20,7 @@ _RESERVED = ("vel", "velocity", "force", "target", "temperature", "Cd", "surface
 
 def check(scene: Scene) -> list[SceneError]:
     """Every fault that shows without reading a file's content."""
-    parts = (_domain, _fields, _bodies, _starts, _sources, _obstacles, _keyframes, _pictures, _camera)
+    parts = (_domain, _fields, _bodies, _starts, _sources, _obstacles, _keyframes, _pictures, _flows, _camera)
     return [fault for part in parts for fault in part(scene)]
 
 
@@ -42,6 +42,9 @@ def all_bodies(scene: Scene) -> Iterator[tuple[str, SolidBody]]:
             yield f"{name}[{i}]", entry
             if isinstance(entry, KeyframeEntry) and entry.mask is not None:
                 yield f"{name}[{i}].mask", entry.mask
+    for i, flow in enumerate(scene.flow):
+        if flow.mask is not None:
+            yield f"flow[{i}].mask", flow.mask
 
 
 def kinds_of(body: SolidBody) -> list[str]:
@@ -280,6 +283,15 @@ def _pictures(scene: Scene) -> Iterator[SceneError]:
             )
         if entry.field is not None and entry.field not in {field.name for field in scene.smoke.field}:
             yield SceneError(f"picture[{i}].field", f"{entry.field!r} is not a field of the smoke")
+
+
+def _flows(scene: Scene) -> Iterator[SceneError]:
+    if scene.flow and scene.control.method not in ("adjoint", "spectral"):
+        yield SceneError("flow", f'method "{scene.control.method}" asks for no velocities; use "adjoint" or "spectral"')
+    for i, flow in enumerate(scene.flow):
+        if not 1 <= flow.frame <= scene.time.frames:
+            yield SceneError(f"flow[{i}].frame", f"{flow.frame} is not one of the frames 1 to {scene.time.frames}")
+        yield from _axes(f"flow[{i}].velocity", flow.velocity, scene.dimension)
 
 
 def _keyframes(scene: Scene) -> Iterator[SceneError]:

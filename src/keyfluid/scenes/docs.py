@@ -16,6 +16,7 @@ from keyfluid.scenes.bodies import KIND_KEYS, SHAPE_KEYS, Body, SolidBody
 from keyfluid.scenes.model import (
     Camera,
     Domain,
+    FlowEntry,
     Initial,
     KeyframeEntry,
     Light,
@@ -86,6 +87,7 @@ _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     ("[[keyframe]]", "And the keys of a body.", KeyframeEntry),
     ("keyframe.mask", "And the keys of a body.", Mask),
     ("[[picture]]", "", PictureEntry),
+    ("[[flow]]", "`mask` as in `[[keyframe]]`.", FlowEntry),
     ("[simulation]", "", Simulation),
     ("[camera]", "", Camera),
     ("[light]", "", Light),

@@ -21,7 +21,7 @@ import numpy as np
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.grid import Grid
 from keyfluid.scenes.checks import start_path
-from keyfluid.scenes.model import KeyframeEntry, Scene
+from keyfluid.scenes.model import KeyframeEntry, Mask, Scene
 from keyfluid.scenes.obstacles import Obstacles
 from keyfluid.scenes.present import Emission, values_present
 from keyfluid.scenes.sources import LEAST_STROKE, PlacedBody, place
@@ -47,6 +47,18 @@ class Keyframe:
     """Where the scene says it, such as ``keyframe[0]``."""
     body: PlacedBody
     """What it is made of, where it stands; the same object for all frames of one entry."""
+
+
+def region(mask: Mask, scene: Scene, grid: Grid, path: str, time: float, dtype: np.dtype) -> np.ndarray:
+    """1 where an entry counts, by its `mask`; 0 elsewhere."""
+    try:
+        share = np.clip(place(mask, scene).coverage(grid, time), 0.0, 1.0)
+    except KeyfluidError as error:
+        raise SceneError(f"{path}.mask", " ".join(str(error).split())) from None
+    share = 1.0 - share if mask.outside else share
+    if not share.any():
+        raise SceneError(f"{path}.mask", "holds no cell of the domain; check center and size")
+    return share.astype(dtype)
 
 
 class FieldPlan:
@@ -193,7 +205,7 @@ class TargetMaker:
             drawn = drawn * (plan.present(frame) / mass)
         elif rule != "keep" or body.kind not in ("vdb", "npy"):
             drawn = drawn * (plan.peak / body.peak)
-        mask = self._mask(entry, path, time)
+        mask = None if entry.mask is None else region(entry.mask, self.scene, self.grid, path, time, self.dtype)
         bound = None
         if mask is None:
             values = values_present(plan.start, plan.emitted(frame), plan.peak, self.grid.spacing)
@@ -214,19 +226,6 @@ class TargetMaker:
                 body,
             )
         )
-
-    def _mask(self, entry: KeyframeEntry, path: str, time: float) -> np.ndarray | None:
-        if entry.mask is None:
-            return None
-        try:
-            placed = place(entry.mask, self.scene)
-            region = np.clip(placed.coverage(self.grid, time), 0.0, 1.0)
-        except KeyfluidError as error:
-            raise SceneError(f"{path}.mask", " ".join(str(error).split())) from None
-        region = 1.0 - region if entry.mask.outside else region
-        if not region.any():
-            raise SceneError(f"{path}.mask", "holds no cell of the domain; check center and size")
-        return region.astype(self.dtype)
 
     def _warn_of_strokes(self, path: str, body: PlacedBody) -> None:
         width = body.stroke_cells(self.grid)

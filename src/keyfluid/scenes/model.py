@@ -272,6 +272,19 @@ class PictureEntry(Table):
     )
 
 
+class FlowEntry(Table):
+    """How the air should move at a frame, in a region: for the methods adjoint and spectral."""
+
+    frame: Frame = Field(..., description="when: 1 to time.frames")
+    velocity: Vector = Field(..., description="wanted in the region, m/s; zeros ask for rest")
+    mask: Mask | None = Field(default=None, description="only this region counts; default: everywhere")
+    weight: NotNegative = Field(
+        default=1.0,
+        description="how much it counts: at 1, a velocity wrong by its own size counts as much as densities that are "
+        "wholly wrong",
+    )
+
+
 class Camera(Table):
     """Where pictures of 3D scenes are taken from."""
 
@@ -337,6 +350,7 @@ class Scene(Table):
     obstacle: list[Obstacle] = Field(default=[], description="solids")
     keyframe: list[KeyframeEntry] = Field(default=[], description="shapes to reach")
     picture: list[PictureEntry] = Field(default=[], description="looks to reach")
+    flow: list[FlowEntry] = Field(default=[], description="velocities to reach")
     control: AnyControl = Field(default=NoControl(), description="the method")
     simulation: Simulation = Field(default=Simulation(), description="engine options")
     camera: Camera = Field(default=Camera(), description="view of 3D scenes")

@@ -15,6 +15,7 @@
     problem.buoyancy, .up, .viscosity, .vorticity
     problem.keyframes                      [Keyframe] in order of frames: target, weight, mask, hold, bound
     problem.pictures                       [Picture]: how the smoke should look from a side (pictures.py)
+    problem.flows                          [Flow]: how the air should move (flows.py)
     problem.colours, .peaks                {field: colour}, {field: density that counts as full smoke}
     problem.warnings                       lines to print before the run
     problem.memory_estimate_bytes          of a free run; methods add their own
@@ -37,6 +38,7 @@ from keyfluid.fields import Field, density
 from keyfluid.grid import Grid
 from keyfluid.scenes.checks import check, kinds_of, start_path
 from keyfluid.scenes.faults import SceneErrors, raise_any
+from keyfluid.scenes.flows import Flow, place_flow
 from keyfluid.scenes.keyframes import FieldPlan, Keyframe, TargetMaker
 from keyfluid.scenes.load import preview
 from keyfluid.scenes.memory import make_grid, memory_estimate, memory_fault, memory_of_machine
@@ -71,6 +73,7 @@ class Problem:
     vorticity: float
     keyframes: list[Keyframe]
     pictures: list[Picture]
+    flows: list[Flow]
     colours: dict[str, str | tuple[float, ...]]
     peaks: dict[str, float]
     warnings: list[str]
@@ -142,6 +145,10 @@ class _Builder:
         for i, entry in enumerate(scene.picture):
             with self.at(f"picture[{i}].image"):
                 pictures.append(place_picture(entry, scene, grid))
+        flows = []
+        for i, flow in enumerate(scene.flow):
+            with self.at(f"flow[{i}]"):
+                flows.append(place_flow(flow, scene, grid, f"flow[{i}]", self.dtype))
         raise_any(self.faults)
         auto = scene.time.steps_per_frame == "auto"
         steps = None if auto else int(scene.time.steps_per_frame)
@@ -165,6 +172,7 @@ class _Builder:
             vorticity=scene.smoke.vorticity,
             keyframes=maker.sorted(),
             pictures=pictures,
+            flows=flows,
             colours={
                 f.name: f.colour if isinstance(f.colour, str) else tuple(f.colour) for f in scene.smoke.field
             },

@@ -6,6 +6,7 @@ phi(u) = phi_keys(q(u)) + shear + sum_t price(M_t u)                     [McNama
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,8 +26,12 @@ from keyfluid.objectives import (
     ForcePrice,
     PictureKey,
     PictureMatch,
+    Scaled,
     ShearPrice,
     SumOfObjectives,
+    VelocityKey,
+    VelocityMatch,
+    root_mean_square,
 )
 from keyfluid.operators.blur import Blur, gaussian_blur, gaussian_pyramid
 from keyfluid.rollout import MemoryPlan, Rollout
@@ -59,18 +64,53 @@ def picture_keys(problem: Problem, window: Window) -> list[PictureKey]:
     ]
 
 
+def velocity_keys(problem: Problem, window: Window) -> list[VelocityKey]:
+    """The velocities of a window by step."""
+    steps = problem.steps_per_frame or 1
+    return [
+        VelocityKey(flow.frame * steps, flow.velocity, flow.mask, flow.speed, flow.weight)
+        for flow in problem.flows
+        if window.first < flow.frame <= window.last
+    ]
+
+
+def goal_terms(problem: Problem, window: Window, goal: Goal) -> list[Scaled]:
+    """The distance of the window's last state to another, each field by its own size, at the goal's price."""
+    step = window.last * (problem.steps_per_frame or 1)
+    state = state_on(problem, goal.state)
+    keys = [DensityKey(step, name, state[name]) for name in problem.densities if np.any(state[name].data)]
+    velocity = state["velocity"]
+    speed = root_mean_square(velocity)
+    parts: list[Scaled] = [Scaled(DensityMatch([key]), goal.price) for key in keys]
+    if speed > 0:
+        everywhere = velocity.like(np.ones_like(velocity.data))
+        parts.append(Scaled(VelocityMatch([VelocityKey(step, velocity, everywhere, speed)]), goal.price))
+    return parts
+
+
 def optimiser_bytes(control: Control, history: int) -> int:
     """Point, gradient, direction, trial, its gradient, one temporary, and the pairs."""
     return (6 + 2 * history) * control.nbytes
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """A state that a window should end in, beside its keyframes, and what a miss costs."""
+
+    state: State
+    price: float
 
 
 class Evaluation:
     """Call it with a control vector: value and gradient.
 
     start: the state at the beginning of the stage's window, on the scene's grid; None: the scene's own.
+    goal: what it should end in, on the scene's grid; None: whatever the keyframes leave.
     """
 
-    def __init__(self, stage: Stage, settings: Settings, start: State | None = None) -> None:
+    def __init__(
+        self, stage: Stage, settings: Settings, start: State | None = None, goal: Goal | None = None
+    ) -> None:
         problem = stage.problem
         self.problem, self.control = problem, stage.control
         self.dt = 1.0 / (problem.fps * (problem.steps_per_frame or 1))
@@ -86,13 +126,16 @@ class Evaluation:
         keys, pictures = density_keys(problem, stage.window), picture_keys(problem, stage.window)
         self.match = DensityMatch(keys, _gamma(problem, settings, stage.blur)) if keys else None
         self.looks = PictureMatch(pictures) if pictures else None
+        flows = velocity_keys(problem, stage.window)
+        self.flows = VelocityMatch(flows) if flows else None
         shear = [ShearPrice(settings.shear, timing.steps, self.dt, timing.first)] if settings.shear > 0 else []
         matches = [part for part in (self.match, self.looks) if part is not None]
-        self._objective = SumOfObjectives([*matches, *shear])
+        ends = goal_terms(problem, stage.window, goal) if goal is not None else []
+        self._objective = SumOfObjectives([*matches, *([self.flows] if self.flows else []), *ends, *shear])
         self._price = None
         if settings.alpha > 0 or settings.beta > 0:
             cells = (self.dt**2 / problem.grid.spacing) ** 2
-            scale = sum(part.scale for part in matches)
+            scale = sum(part.scale for part in matches) or 1.0
             self._price = ForcePrice(settings.alpha, settings.beta, cells / (2 * scale))
         self.evaluations = 0
 
@@ -102,16 +145,21 @@ class Evaluation:
 
     @property
     def error(self) -> float:
-        """Relative error over all keyframes at the last evaluation; over all pictures if there are only those."""
+        """Relative error over all keyframes at the last evaluation; over all pictures, or velocities, if there are
+        only those; 0 if there is nothing to reach."""
         if self.match is None:
-            assert self.looks is not None
-            squares = [(key.weight, self.looks.errors[i]) for i, key in enumerate(self.looks.keys)]
+            squares: list[tuple[float, float]] = []
+            if self.looks is not None:
+                squares = [(key.weight, self.looks.errors[i]) for i, key in enumerate(self.looks.keys)]
+            elif self.flows is not None:
+                squares = [(key.weight, self.flows.errors[i]) for i, key in enumerate(self.flows.keys)]
         else:
             squares = [
                 (key.weight * key.masked(key.target).norm() ** 2, self.match.errors[i])
                 for i, key in enumerate(self.match.keys)
             ]
-        return math.sqrt(sum(w * e * e for w, e in squares) / sum(w for w, _ in squares))
+        total = sum(w for w, _ in squares)
+        return math.sqrt(sum(w * e * e for w, e in squares) / total) if total > 0 else 0.0
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         forcing = ControlForcing(self.control, vector, self._price, self._others)

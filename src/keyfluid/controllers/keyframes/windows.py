@@ -10,8 +10,9 @@ A window begins in the very state that the one before ended in: there is no seam
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -26,6 +27,13 @@ from keyfluid.models.stage import State
 _MANY_KEYS, _LONG = 4, 120
 
 
+class Wanted(Protocol):
+    """A keyframe, a picture or a flow."""
+
+    @property
+    def frame(self) -> int: ...
+
+
 @dataclass(frozen=True)
 class Window:
     """Frames `first` to `last`, of which `first` is given."""
@@ -36,9 +44,10 @@ class Window:
 
 def plan_windows(problem: Problem, schedule: str) -> list[Window]:
     """The windows of a scene, in order."""
-    if not problem.keyframes and not problem.pictures:
+    if not problem.keyframes and not problem.pictures and not problem.flows:
         raise SceneError("keyframe", "there is none; this method needs a shape or a picture to reach")
-    frames = sorted({key.frame for key in problem.keyframes} | {picture.frame for picture in problem.pictures})
+    lists: list[Sequence[Wanted]] = [problem.keyframes, problem.pictures, problem.flows]
+    frames = sorted({wanted.frame for wanteds in lists for wanted in wanteds})
     last = max([frames[-1], *(min(key.frame + key.hold, problem.frames) for key in problem.keyframes)])
     if schedule == "auto":
         schedule = "sequence" if len(frames) >= _MANY_KEYS and last >= _LONG else "all"

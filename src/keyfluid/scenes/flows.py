@@ -1,0 +1,44 @@
+"""[[flow]]: velocities wanted at a frame, on the grid.
+
+Its speed, by which misses are measured, is that of the velocity wanted; for rest, the longest side over the time there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from keyfluid.errors import SceneError
+from keyfluid.fields import Field
+from keyfluid.grid import Grid, Kind
+from keyfluid.scenes.keyframes import region
+from keyfluid.scenes.model import FlowEntry, Scene
+from keyfluid.scenes.present import share_of_faces
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """A velocity wanted on faces at a frame; mask: how much each face counts; speed: that of a full miss, m/s."""
+
+    frame: int
+    velocity: Field
+    mask: Field
+    speed: float
+    weight: float
+
+
+def place_flow(entry: FlowEntry, scene: Scene, grid: Grid, path: str, dtype: np.dtype) -> Flow:
+    """The velocity and its region; faces on walls do not count."""
+    time = entry.frame / scene.time.fps
+    share = (
+        np.ones(grid.cells) if entry.mask is None else region(entry.mask, scene, grid, path, time, np.dtype(np.float64))
+    )
+    mask = share_of_faces(grid, share, dtype)
+    if not np.any(mask.data):
+        raise SceneError(f"{path}.mask", "holds no face of the domain; make it larger")
+    velocity = Field.zeros(grid, Kind.FACES, dtype)
+    for component, speed in zip(velocity.components(), entry.velocity):
+        component[...] = speed
+    speed = float(np.linalg.norm(entry.velocity)) / grid.dim**0.5
+    return Flow(entry.frame, velocity, mask, speed or max(grid.size) / time, entry.weight)
