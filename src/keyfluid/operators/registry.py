@@ -22,12 +22,17 @@ from keyfluid.operators.blur import gaussian_blur, gaussian_pyramid
 from keyfluid.operators.confine_vorticity import ConfineVorticity
 from keyfluid.operators.curl import Curl
 from keyfluid.operators.diffuse import Diffuse
+from keyfluid.operators.diffuse_liquid import DiffuseLiquid
 from keyfluid.operators.drive import Drive
+from keyfluid.operators.extrapolate import ExtrapolateVelocity, IntoBodies
 from keyfluid.operators.force import AddConstant, AddRate, Inflow
 from keyfluid.operators.gather import Gather
 from keyfluid.operators.glow import Glow
 from keyfluid.operators.heat import Heat
+from keyfluid.operators.pour import Pour
 from keyfluid.operators.project import Project
+from keyfluid.operators.project_liquid import ProjectLiquid
+from keyfluid.operators.redistance import Redistance
 from keyfluid.operators.solid_mask import SolidMask
 from keyfluid.operators.step_implicit import StepImplicit
 from keyfluid.operators.transport import Transport
@@ -73,6 +78,13 @@ def _inflow(at: Setting) -> tuple[Operator, Fields]:
     mask = at.field(Kind.CENTRES)
     mask = mask.like(np.clip(mask.data, 0, 1))
     return Inflow(mask), (at.field(Kind.CENTRES), at.field(Kind.CENTRES))
+
+
+def _surface(at: Setting) -> Field:
+    """A level set that changes sign, nowhere near zero at a cell's centre."""
+    phi = at.field(Kind.CENTRES)
+    raised = phi.data - phi.dtype.type(0.31)
+    return phi.like(raised + phi.dtype.type(0.05) * np.where(raised < 0, -1, 1).astype(phi.dtype))
 
 
 def _tight(at: Setting) -> float:
@@ -122,6 +134,21 @@ REGISTER: dict[str, Builder] = {
         Transport(at.grid, 0.7 * at.grid.spacing),
         (at.field(Kind.CENTRES), at.field(Kind.FACES)),
     ),
+    "redistance": lambda at: (Redistance(at.grid), (_surface(at),)),
+    "project liquid": lambda at: (
+        ProjectLiquid(at.grid, at.solids, _tight(at)),
+        (at.field(Kind.FACES), _surface(at)),
+    ),
+    "diffuse liquid": lambda at: (
+        DiffuseLiquid(at.grid, 0.7 * at.grid.spacing**2, 1.0, at.solids, _tight(at)),
+        (at.field(Kind.FACES), _surface(at)),
+    ),
+    "extrapolate velocity": lambda at: (
+        ExtrapolateVelocity(at.grid, at.solids),
+        (at.field(Kind.FACES), _surface(at)),
+    ),
+    "surface into bodies": lambda at: (IntoBodies(at.solids or no_solids(at)), (at.field(Kind.CENTRES),)),
+    "pour": lambda at: (Pour(at.field(Kind.CENTRES)), (at.field(Kind.CENTRES),)),
 }
 
 FORWARD_ONLY: dict[str, Builder] = {

@@ -1,0 +1,106 @@
+"""Velocity beyond the liquid, and the level set inside bodies: values carried outwards where there are none.
+
+Locations   v on faces, phi at centres
+Discrete    layer by layer from the known values: the mean of the neighbours in the layer before (kernels/layers.py).
+            ExtrapolateVelocity: known are the wet faces; walls and bodies keep their own velocity.
+            IntoBodies: known is phi outside bodies, so that liquid and air go on behind their surface.
+Adjoint     the layers inwards again, from the last to the first
+Smoothness  linear in the values. Not differentiated: which faces are wet.
+Deviations  McNamara does not say how; extension velocities along grad phi [Adalsteinsson & Sethian 1998] would make the
+            weights depend on phi.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from keyfluid.fields import Field
+from keyfluid.grid import Grid, Kind
+from keyfluid.kernels import layers
+from keyfluid.operators.base import Fields, LinearOperator, Operator
+from keyfluid.operators.wet import Wet
+from keyfluid.solids import Solids
+
+
+@dataclass(frozen=True, eq=False)
+class Layers:
+    """The layers around known values of one array."""
+
+    layer: np.ndarray
+    order: np.ndarray
+    shape: np.ndarray
+    wraps: np.ndarray
+
+    @classmethod
+    def around(cls, grid: Grid, known: np.ndarray, blocked: np.ndarray) -> Layers:
+        lead = 3 - grid.dim
+        shape = np.array([1] * lead + list(known.shape), np.int64)
+        wraps = np.array([False] * lead + [grid.is_periodic(axis) for axis in range(grid.dim)])
+        layer = np.where(blocked, layers.BLOCKED, np.where(known, 0, layers.UNKNOWN)).astype(np.int32).ravel()
+        order = np.empty(layer.size, np.int32)
+        count = layers.find_layers(layer, shape, wraps, order)
+        return cls(layer, order[:count], shape, wraps)
+
+    def fill(self, values: np.ndarray) -> np.ndarray:
+        """All reached values; those not reached, and blocked ones, are zero."""
+        flat = np.where(self.layer == 0, values.ravel(), 0.0).astype(np.float64)
+        layers.fill(flat, self.layer, self.shape, self.wraps, self.order, self.order.size)
+        return flat.reshape(values.shape)
+
+    def fill_adjoint(self, bars: np.ndarray) -> np.ndarray:
+        flat = np.where(self.layer >= 0, bars.ravel(), 0.0).astype(np.float64)
+        layers.fill_adjoint(flat, self.layer, self.shape, self.wraps, self.order, self.order.size)
+        return flat.reshape(bars.shape)
+
+
+class ExtrapolateVelocity(Operator):
+    """forward(velocity, surface) -> (velocity,): wet faces keep theirs, all others get their neighbours'."""
+
+    def __init__(self, grid: Grid, solids: Solids | None = None) -> None:
+        self.grid, self.solids = grid, solids
+
+    def forward(self, *inputs: Field) -> Fields:
+        (out,) = self.tangent(inputs, inputs)
+        if self.solids is not None:
+            out = out.like(np.where(self.solids.free, out.data, self.solids.motion.data).astype(out.dtype))
+        return (out,)
+
+    def tangent(self, inputs: Fields, d_inputs: Fields) -> Fields:
+        d_v = d_inputs[0]
+        parts = [around.fill(d).ravel() for around, d in zip(self._layers(inputs), d_v.components())]
+        return (d_v.like(np.concatenate(parts).astype(d_v.dtype)),)
+
+    def adjoint(self, inputs: Fields, outputs_bar: Fields) -> Fields:
+        (bar,) = outputs_bar
+        parts = [around.fill_adjoint(b).ravel() for around, b in zip(self._layers(inputs), bar.components())]
+        return bar.like(np.concatenate(parts).astype(bar.dtype)), inputs[1].zeros_like()
+
+    def _layers(self, inputs: Fields) -> list[Layers]:
+        v, surface = inputs
+        v.require(self.grid, Kind.FACES, "extrapolate: velocity")
+        surface.require(self.grid, Kind.CENTRES, "extrapolate: surface")
+        wet = Wet.of(surface, self.solids)
+        return [Layers.around(self.grid, wet.faces[a], ~wet.free[a]) for a in range(self.grid.dim)]
+
+
+class IntoBodies(LinearOperator):
+    """forward(surface) -> (surface,): cells of bodies get their neighbours' values."""
+
+    def __init__(self, solids: Solids) -> None:
+        self.grid, self.solids = solids.grid, solids
+
+    @cached_property
+    def _layers(self) -> Layers:
+        return Layers.around(self.grid, self.solids.fluid, np.zeros(self.grid.cells, bool))
+
+    def apply(self, *inputs: Field) -> Fields:
+        (phi,) = inputs
+        phi.require(self.grid, Kind.CENTRES, "bodies: surface")
+        return (phi.like(self._layers.fill(phi.array).ravel().astype(phi.dtype)),)
+
+    def transpose(self, *outputs_bar: Field) -> Fields:
+        (bar,) = outputs_bar
+        return (bar.like(self._layers.fill_adjoint(bar.array).ravel().astype(bar.dtype)),)

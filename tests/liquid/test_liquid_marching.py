@@ -1,0 +1,139 @@
+"""Fast marching: exact distances, order of convergence, its derivative, and what may not change."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from keyfluid.errors import KeyfluidError
+from keyfluid.fields import Field
+from keyfluid.grid import Grid, Kind
+from keyfluid.operators.redistance import Redistance
+from keyfluid.verify import dot_defect, random_like, taylor_test
+
+
+def circle(*x):
+    return np.sqrt(sum((a - c) ** 2 for a, c in zip(x, (0.47, 0.52, 0.49)))) - 0.27
+
+
+def box(*x):
+    sides = [abs(a - c) - h for a, c, h in zip(x, (0.48, 0.53, 0.51), (0.21, 0.17, 0.19))]
+    outside = np.sqrt(sum(np.maximum(q, 0) ** 2 for q in sides))
+    return outside + np.minimum(np.maximum.reduce(np.broadcast_arrays(*sides)), 0)
+
+
+def stretched(shape):
+    """The same zero level, other slopes: what a level set looks like before it is redistanced."""
+    return lambda *x: shape(*x) * (1.3 + 0.5 * np.sin(3 * x[0] + 2 * x[1]))
+
+
+@pytest.mark.parametrize("shape", [circle, box])
+@pytest.mark.parametrize(("dim", "sizes"), [(2, (32, 64, 128, 256)), (3, (16, 32, 64))])
+def test_the_distance_converges_at_first_order(shape, dim, sizes):
+    errors = []
+    for n in sizes:
+        grid = Grid((n,) * dim)
+        phi = Field.from_function(grid, Kind.CENTRES, stretched(shape))
+        exact = Field.from_function(grid, Kind.CENTRES, shape)
+        (found,) = Redistance(grid).forward(phi)
+        errors.append(float(np.mean(np.abs(found.data - exact.data))))
+    order = -np.polyfit(np.log(sizes), np.log(errors), 1)[0]
+    assert order > 0.9, errors
+    assert errors[-1] < 0.75 / sizes[-1]
+
+
+def test_a_slanted_plane_is_exact_beside_the_surface():
+    grid = Grid((12, 9, 10))
+    normal = np.array([0.48, -0.6, 0.64])
+    exact = Field.from_function(grid, Kind.CENTRES, lambda *x: sum(n * a for n, a in zip(normal, x)) - 0.2)
+    (found,) = Redistance(grid).forward(3.7 * exact)
+    marched = Redistance(grid).march(exact)
+    beside = marched.order[: marched.at_interface]
+    inner = np.zeros(grid.cells, bool)
+    inner[1:-1, 1:-1, 1:-1] = True
+    beside = [cell for cell in beside if inner.ravel()[cell] and crosses_all(exact.array, cell)]
+    assert len(beside) > 5
+    np.testing.assert_allclose(found.data[beside], exact.data[beside], rtol=1e-12)
+
+
+def crosses_all(phi, cell):
+    place = np.unravel_index(cell, phi.shape)
+    ways = []
+    for axis in range(3):
+        near = [tuple(p + (s if a == axis else 0) for a, p in enumerate(place)) for s in (1, -1)]
+        ways.append(any((phi[q] < 0) != (phi[place] < 0) for q in near))
+    return all(ways)
+
+
+def test_by_hand_on_three_by_three():
+    """One wet cell in the middle: 0.5 deep against 1.5 beside it; corners from two neighbours."""
+    grid = Grid((3, 3), spacing=2.0)
+    phi = np.full((3, 3), 1.5)
+    phi[1, 1] = -0.5
+    (found,) = Redistance(grid).forward(Field.of(grid, Kind.CENTRES, phi))
+    middle, side = -0.5 / np.sqrt(2 * (2.0 / 2) ** 2), 1.5 / (2.0 / 2)
+    side_cells = side / 2.0
+    corner = 2.0 * 0.5 * (2 * side_cells + np.sqrt(2.0))
+    expected = np.array([[corner, side, corner], [side, middle, side], [corner, side, corner]])
+    np.testing.assert_allclose(found.array, expected, rtol=1e-14)
+
+
+def test_periodic_sides_are_crossed():
+    grid = Grid((16, 12), boundary=["periodic", "walls"])
+    phi = Field.from_function(grid, Kind.CENTRES, lambda x, y: np.abs(x - 0.06 + 0 * y) - 0.11)
+    (found,) = Redistance(grid).forward(phi)
+    shift = Field.of(grid, Kind.CENTRES, np.roll(phi.array, 5, 0))
+    (moved,) = Redistance(grid).forward(shift)
+    np.testing.assert_array_equal(np.roll(found.array, 5, 0), moved.array)
+
+
+def test_the_derivative_of_a_whole_march():
+    grid = Grid((24, 20))
+    rng = np.random.default_rng(3)
+    phi = Field.from_function(grid, Kind.CENTRES, stretched(circle))
+    operator = Redistance(grid)
+    (direction,) = random_like((phi,), rng)
+    assert dot_defect(operator, (phi,), rng) < 1e-12
+    result = taylor_test(
+        lambda h: operator.forward(phi.add_scaled(h, direction))[0].data,
+        operator.tangent((phi,), (direction,))[0].data,
+        [1e-6 * 2.0**-k for k in range(5)],
+    )
+    assert result.slope == pytest.approx(2.0, abs=0.05), result.remainders
+
+
+def test_the_adjoint_ends_beside_the_surface():
+    """McNamara: all but the cells at the interface have derivative zero."""
+    grid = Grid((24, 20))
+    phi = Field.from_function(grid, Kind.CENTRES, stretched(circle))
+    operator = Redistance(grid)
+    (bar,) = operator.adjoint((phi,), (phi.like(np.ones_like(phi.data)),))
+    marched = operator.march(phi)
+    beside = np.zeros(phi.data.size, bool)
+    beside[marched.order[: marched.at_interface]] = True
+    assert np.all(bar.data[~beside] == 0)
+    assert np.count_nonzero(bar.data[beside]) > 0.9 * np.count_nonzero(beside)
+
+
+def test_the_papers_misprint_is_no_derivative():
+    """2 a + b in the denominator instead of 2 a rho' + b: off by a factor that is not 1."""
+    low, middle = 0.4, 0.9
+    x = 0.5 * (low + middle + np.sqrt(2 - (middle - low) ** 2))
+    a, b = 2.0, -2 * (low + middle)
+    ours = (x - low) / (2 * x - low - middle)
+    b_m, c_m = -2.0, 2 * low
+    assert -(b_m * x + c_m) / (2 * a * x + b) == pytest.approx(ours)
+    assert (b_m * x + c_m) / (2 * a + b) != pytest.approx(ours, rel=0.1)
+
+
+def test_a_surface_of_one_sign_stays():
+    grid = Grid((6, 5))
+    phi = Field.of(grid, Kind.CENTRES, np.full((6, 5), 0.3))
+    assert np.array_equal(Redistance(grid).forward(phi)[0].data, phi.data)
+
+
+def test_nan_is_refused():
+    grid = Grid((6, 5))
+    phi = Field.of(grid, Kind.CENTRES, np.full((6, 5), np.nan))
+    with pytest.raises(KeyfluidError, match="NaN"):
+        Redistance(grid).forward(phi)
