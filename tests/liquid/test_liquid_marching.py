@@ -30,16 +30,18 @@ def stretched(shape):
 @pytest.mark.parametrize("shape", [circle, box])
 @pytest.mark.parametrize(("dim", "sizes"), [(2, (32, 64, 128, 256)), (3, (16, 32, 64))])
 def test_the_distance_converges_at_first_order(shape, dim, sizes):
+    """Within 0.08 of the surface. Farther out a box's corners are point sources, of order h log h: 0.85 here."""
     errors = []
     for n in sizes:
         grid = Grid((n,) * dim)
         phi = Field.from_function(grid, Kind.CENTRES, stretched(shape))
         exact = Field.from_function(grid, Kind.CENTRES, shape)
         (found,) = Redistance(grid).forward(phi)
-        errors.append(float(np.mean(np.abs(found.data - exact.data))))
+        near = np.abs(exact.data) < 0.08
+        errors.append(float(np.mean(np.abs(found.data - exact.data)[near])))
     order = -np.polyfit(np.log(sizes), np.log(errors), 1)[0]
     assert order > 0.9, errors
-    assert errors[-1] < 0.75 / sizes[-1]
+    assert errors[-1] < 0.2 / sizes[-1]
 
 
 def test_a_slanted_plane_is_exact_beside_the_surface():
