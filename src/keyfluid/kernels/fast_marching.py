@@ -2,12 +2,15 @@
 
 Cells with a neighbour of the other sign (negative is inside) lie at the interface; theirs come from the old values:
 
-    phi'_l = phi_l / n_l,    n_l^2 = sum over axes of (phi_l - phi_m)^2,   m the neighbour across the interface
+    phi'_l = phi_l / n_l,    n_l^2 = sum over axes of the mean of (phi_l - phi_m)^2 over both neighbours m
 
-(of two across it along one axis, that with the larger difference). That is phi over its gradient, taken across the
-interface; for |phi| = d sum over axes of (phi' / d_axis)^2 = 1 it is McNamara's quadratic (13) in closed form. All
-others, nearest first, solve sum over axes of (x - x_m)^2 = 1 over the accepted neighbours m that are nearer than x.
-Lengths are cells. Marching goes over absolute values: interface cells part the two sides.
+phi over its gradient: exact for a plane, of second order for a curved surface, and never large where a sheet is thin,
+since the differences are squared before the mean. All others, nearest first, solve
+
+    sum over axes of (x - x_m)^2 = 1
+
+over the accepted neighbours m that are nearer than x. Lengths are cells. Marching goes over absolute values: interface
+cells part the two sides.
 
     d x = sum (x - x_m) d x_m / sum (x - x_m)                     from differentiating the quadratic
 
@@ -35,17 +38,28 @@ def beside(cell, place, n, stride, wraps, forward):
 
 
 @row_function
-def across(phi, cell, place, n, stride, wraps):
-    """The neighbour of other sign along an axis, and how much phi differs there; -1 and 0 if there is none."""
-    found, most = -1, 0.0
+def steepness(phi, cell, place, n, stride, wraps, near, weight, first):
+    """Mean of the squared differences to the neighbours along an axis, and whether one has the other sign.
+
+    near[first], near[first + 1] get the neighbours (-1: none), `weight` the derivative of half the mean by their phi.
+    """
+    total, parts, crossed = 0.0, 0.0, False
     inside = phi[at(cell)] < 0
     for way in range(2):
         m = beside(cell, place, n, stride, wraps, way == 1)
-        if m >= 0 and (phi[at(m)] < 0) != inside:
-            difference = phi[at(cell)] - phi[at(m)]
-            if abs(difference) > abs(most):
-                found, most = m, difference
-    return found, most
+        near[first + way] = m
+        weight[first + way] = 0.0
+        if m >= 0:
+            difference = phi[at(m)] - phi[at(cell)]
+            weight[first + way] = difference
+            total += difference * difference
+            parts += 1.0
+            crossed = crossed or (phi[at(m)] < 0) != inside
+    if parts > 0:
+        total /= parts
+        weight[first] /= parts
+        weight[first + 1] /= parts
+    return total, crossed
 
 
 @row_function
@@ -112,13 +126,15 @@ def sink(heap, keys, spot, size):
 
 
 @row_function
-def front(phi, cell, i, j, k, n0, n1, n2, sides):
-    """|phi'| of an interface cell; -1 for all others."""
-    _, a = across(phi, cell, i, n0, n1 * n2, sides[0])
-    _, b = across(phi, cell, j, n1, n2, sides[1])
-    _, c = across(phi, cell, k, n2, 1, sides[2])
-    square = a * a + b * b + c * c
-    return abs(phi[at(cell)]) / np.sqrt(square) if square > 0 else -1.0
+def gradient(phi, cell, shape, sides, near, weight):
+    """n_l^2 of a cell and whether it lies at the interface; near, weight: see `steepness`."""
+    n1, n2 = shape[1], shape[2]
+    row = cell // n2
+    i, k = row // n1, cell - row * n2
+    a, cut_a = steepness(phi, cell, i, shape[0], n1 * n2, sides[0], near, weight, 0)
+    b, cut_b = steepness(phi, cell, row - i * n1, n1, n2, sides[1], near, weight, 2)
+    c, cut_c = steepness(phi, cell, k, n2, 1, sides[2], near, weight, 4)
+    return a + b + c, cut_a or cut_b or cut_c
 
 
 @row_function
@@ -140,16 +156,15 @@ def march(phi, shape, sides, value, rank, order):
     plane = n1 * n2
     spot = np.full(phi.size, np.int32(-1), np.int32)
     at_interface = 0
-    for i in range(n0):
-        for j in range(n1):
-            for k in range(n2):
-                cell = (i * n1 + j) * n2 + k
-                x = front(phi, cell, i, j, k, n0, n1, n2, sides)
-                value[at(cell)] = x if x >= 0 else np.inf
-                if x >= 0:
-                    order[at(at_interface)] = cell
-                    spot[at(cell)] = ACCEPTED
-                    at_interface += 1
+    near, weight = np.empty(6, np.int64), np.empty(6)
+    for cell in range(phi.size):
+        square, crossed = gradient(phi, cell, shape, sides, near, weight)
+        value[at(cell)] = np.inf
+        if crossed:
+            value[at(cell)] = abs(phi[at(cell)]) / np.sqrt(square)
+            order[at(at_interface)] = cell
+            spot[at(cell)] = ACCEPTED
+            at_interface += 1
     heap = np.empty(phi.size, np.int32)
     keys = np.empty(phi.size, np.float64)
     done, size = 0, 0
@@ -202,29 +217,26 @@ def slopes(phi, value, rank, at_interface, cell, shape, sides, near, weight):
     For interface cells `near` are old values of phi, with signs; for others new absolute values, whose weights are
     the same for phi' itself, both sides having one sign.
     """
-    n0, n1, n2 = shape[0], shape[1], shape[2]
-    plane = cell // n2
-    i, j, k = plane // n1, plane % n1, cell - plane * n2
     if rank[at(cell)] < at_interface:
-        near[0], weight[0] = across(phi, cell, i, n0, n1 * n2, sides[0])
-        near[1], weight[1] = across(phi, cell, j, n1, n2, sides[1])
-        near[2], weight[2] = across(phi, cell, k, n2, 1, sides[2])
-        square = weight[0] * weight[0] + weight[1] * weight[1] + weight[2] * weight[2]
+        square, _ = gradient(phi, cell, shape, sides, near, weight)
         root = np.sqrt(square)
         own = 1.0 / root
-        for axis in range(3):
-            push = phi[at(cell)] * weight[axis] / (square * root)
-            own -= push
-            weight[axis] = push
+        for side in range(6):
+            push = phi[at(cell)] * weight[side] / (square * root)
+            own += push
+            weight[side] = -push
         return own
+    n0, n1, n2 = shape[0], shape[1], shape[2]
+    row = cell // n2
+    i, k = row // n1, cell - row * n2
     before = rank[at(cell)]
-    x = value[at(cell)]
     near[0], weight[0] = nearest(value, rank, before, cell, i, n0, n1 * n2, sides[0])
-    near[1], weight[1] = nearest(value, rank, before, cell, j, n1, n2, sides[1])
+    near[1], weight[1] = nearest(value, rank, before, cell, row - i * n1, n1, n2, sides[1])
     near[2], weight[2] = nearest(value, rank, before, cell, k, n2, 1, sides[2])
     total = 0.0
     for axis in range(3):
-        weight[axis] = max(x - weight[axis], 0.0)
+        weight[axis] = max(value[at(cell)] - weight[axis], 0.0)
+        weight[axis + 3] = 0.0
         total += weight[axis]
     for axis in range(3):
         weight[axis] /= total
@@ -234,22 +246,22 @@ def slopes(phi, value, rank, at_interface, cell, shape, sides, near, weight):
 @serial_kernel
 def march_tangent(phi, d_phi, shape, sides, value, rank, order, at_interface, d_out):
     """Change of phi' (with its sign, in cells) for a change of phi, the order kept."""
-    near, weight = np.empty(3, np.int64), np.empty(3)
+    near, weight = np.empty(6, np.int64), np.empty(6)
     for place in range(order.size):
         cell = order[at(place)]
         own = slopes(phi, value, rank, at_interface, cell, shape, sides, near, weight)
         source = d_phi if place < at_interface else d_out
         total = own * d_phi[at(cell)]
-        for axis in range(3):
-            if weight[axis] != 0:
-                total += weight[axis] * source[at(near[axis])]
+        for side in range(6):
+            if weight[side] != 0:
+                total += weight[side] * source[at(near[side])]
         d_out[at(cell)] = total
 
 
 @serial_kernel
 def march_adjoint(phi, shape, sides, value, rank, order, at_interface, out_bar, phi_bar):
     """The transpose: last cell first; `out_bar` is used up, phi_bar must be zero before."""
-    near, weight = np.empty(3, np.int64), np.empty(3)
+    near, weight = np.empty(6, np.int64), np.empty(6)
     for back in range(order.size):
         place = order.size - 1 - back
         cell = order[at(place)]
@@ -258,6 +270,6 @@ def march_adjoint(phi, shape, sides, value, rank, order, at_interface, out_bar, 
         if place < at_interface:
             phi_bar[at(cell)] += own * bar
         target = phi_bar if place < at_interface else out_bar
-        for axis in range(3):
-            if weight[axis] != 0:
-                target[at(near[axis])] += weight[axis] * bar
+        for side in range(6):
+            if weight[side] != 0:
+                target[at(near[side])] += weight[side] * bar

@@ -29,6 +29,7 @@ from keyfluid.operators.force import AddConstant, AddRate, Inflow
 from keyfluid.operators.gather import Gather
 from keyfluid.operators.glow import Glow
 from keyfluid.operators.heat import Heat
+from keyfluid.operators.keep_volume import KeepVolume, Remember
 from keyfluid.operators.pour import Pour
 from keyfluid.operators.project import Project
 from keyfluid.operators.project_liquid import ProjectLiquid
@@ -148,6 +149,11 @@ REGISTER: dict[str, Builder] = {
         (at.field(Kind.FACES), _surface(at)),
     ),
     "surface into bodies": lambda at: (IntoBodies(at.solids or no_solids(at)), (at.field(Kind.CENTRES),)),
+    "keep volume": lambda at: (
+        KeepVolume(at.grid, at.solids),
+        (at.grid.spacing * _surface(at), at.grid.spacing * _surface(at)),
+    ),
+    "remember": lambda at: (Remember(at.grid), (at.field(Kind.CENTRES),)),
     "pour": lambda at: (Pour(at.field(Kind.CENTRES)), (at.field(Kind.CENTRES),)),
 }
 
