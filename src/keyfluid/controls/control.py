@@ -40,15 +40,8 @@ class Control:
 
     def force(self, vector: np.ndarray, step: int) -> Field | None:
         """The force of a step; None where the control does not act."""
-        row = self.timing.row(step)
-        if not row:
-            return None
-        sets = vector.reshape(self.timing.count, self.basis.count)
-        (first, weight), *rest = row
-        mixed = sets[first] * vector.dtype.type(weight)
-        for k, weight in rest:
-            mixed += sets[k] * vector.dtype.type(weight)
-        return self.basis.force(mixed)
+        mixed = self.mixed(vector, step)
+        return None if mixed is None else self.basis.force(mixed)
 
     def pull(self, step: int, force_bar: Field, vector_bar: np.ndarray) -> None:
         """Add the adjoint of a step's force to that of the control vector."""
@@ -59,6 +52,18 @@ class Control:
         bar = self.basis.pull(force_bar)
         for k, weight in row:
             sets[k] += bar * bar.dtype.type(weight)
+
+    def mixed(self, vector: np.ndarray, step: int) -> np.ndarray | None:
+        """The coefficients of a step's force; None where the control does not act."""
+        row = self.timing.row(step)
+        if not row:
+            return None
+        sets = vector.reshape(self.timing.count, self.basis.count)
+        (first, weight), *rest = row
+        mixed = sets[first] * vector.dtype.type(weight)
+        for k, weight in rest:
+            mixed += sets[k] * vector.dtype.type(weight)
+        return mixed
 
     def metric(self) -> np.ndarray | None:
         """Scales squared of all unknowns, for the optimiser; None: all alike."""

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+import numpy as np
+
 from keyfluid.errors import KeyfluidError
 
 Mode = Literal["constant", "step", "windows", "integrated"]
@@ -61,6 +63,16 @@ class Timing:
     def row(self, step: int) -> Row:
         """The weights of a step of the simulation; none outside the controlled ones."""
         return self.rows[step - self.first] if 0 <= step - self.first < self.steps else ()
+
+    def sets_of(self, forces: np.ndarray) -> np.ndarray:
+        """The sets of coefficients whose forces are (nearly) these: one row of coefficients per controlled step."""
+        if self.mode == "constant":
+            return forces.mean(axis=0, keepdims=True)
+        length = 1 if self.mode == "step" else self.window
+        ends = np.minimum(length * np.arange(1, self.count + 1), self.steps)
+        if self.mode == "integrated":
+            return np.cumsum(forces, axis=0)[ends - 1] * forces.dtype.type(self.dt)
+        return np.stack([forces[k * length : end].mean(axis=0) for k, end in enumerate(ends)])
 
     def _line(self, t: int) -> dict[int, float]:
         """w at a step from the unknowns around it: knot k lies at the end of its window, w is 0 before the first."""

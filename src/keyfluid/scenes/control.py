@@ -240,10 +240,18 @@ class OptimisedControl(Table):
         description="grids of half, a quarter, ... the resolution to solve on first; default: down to 32 cells in 2D, "
         "16 in 3D",
     )
-    schedule: Literal["auto", "all", "sequence", "halves"] | None = Field(
+    schedule: Literal["auto", "all", "sequence", "halves", "shooting"] | None = Field(
         default=None,
         description='"all": all keyframes at once; "sequence": one after the other, each from where the last ended; '
-        '"halves": in two parts; "auto" (default): sequence for four keyframes or more over 120 frames or more',
+        '"halves": in two parts; "shooting": short windows in two layers that overlap, solved in turn until they join, '
+        'several at once (one for each of --threads), with the least memory; "auto" (default): sequence for four '
+        "keyframes or more over 120 frames or more",
+    )
+    span: Annotated[int, whole(2, 100_000)] | None = Field(
+        default=None, description="frames of a window of shooting; default: two keyframes' worth"
+    )
+    rounds: Annotated[int, whole(1, 1000)] | None = Field(
+        default=None, description="of shooting, at most; it ends when windows join to 1 %; default 8"
     )
     start: File | None = Field(
         default=None,

@@ -14,12 +14,14 @@ from dataclasses import replace
 
 from keyfluid.controllers.interface import Problem, Shell
 from keyfluid.controllers.keyframes.evaluation import Evaluation, optimiser_bytes
+from keyfluid.controllers.keyframes.layers import plan_layers
 from keyfluid.controllers.keyframes.places import Place, from_other_run, part_name, restored
 from keyfluid.controllers.keyframes.replay import state_after
 from keyfluid.controllers.keyframes.search import Here, Search
 from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.shooting import Shooting, share_memory
 from keyfluid.controllers.keyframes.stages import carry, plan_stages
-from keyfluid.controllers.keyframes.windows import Pieces, plan_windows
+from keyfluid.controllers.keyframes.windows import Pieces, Window, plan_windows
 
 _PER_EVALUATION = 3.0
 """Simulations' work of an evaluation, its line search included (docs/benchmarks.md: gradient over forward)."""
@@ -30,16 +32,19 @@ class Keyframes:
 
     def memory_bytes(self, problem: Problem) -> int:
         settings = Settings.of(problem)
-        return max(
+        count = 1
+        if settings.schedule == "shooting":
+            count, settings = share_memory(problem, settings)
+        return count * max(
             Evaluation(plan_stages(problem, settings, window)[-1], settings).plan.total_bytes
-            for window in plan_windows(problem, settings.schedule)
+            for window in _windows(problem, settings)
         )
 
     def simulations(self, problem: Problem) -> float:
         """An evaluation is a simulation and its adjoint; a coarser grid's is cheaper by its cells."""
         settings = Settings.of(problem)
         work = 0.0
-        for window in plan_windows(problem, settings.schedule):
+        for window in _windows(problem, settings):
             share = (window.last - window.first) / problem.frames
             for stage in plan_stages(problem, settings, window):
                 work += share * stage.iterations * stage.problem.grid.count / problem.grid.count
@@ -48,7 +53,10 @@ class Keyframes:
     def plan_lines(self, problem: Problem) -> Sequence[str]:
         """What will be searched, and what that takes."""
         settings = Settings.of(problem)
-        windows = plan_windows(problem, settings.schedule)
+        workers = 1
+        if settings.schedule == "shooting":
+            workers, settings = share_memory(problem, settings)
+        windows = _windows(problem, settings)
         longest = max(windows, key=lambda window: window.last - window.first)
         stages = plan_stages(problem, settings, longest)
         control, timing = stages[-1].control, stages[-1].control.timing
@@ -58,13 +66,22 @@ class Keyframes:
             str(Evaluation(stages[-1], settings).plan),
             "stages: " + "; ".join(f"{stage.label} (at most {stage.iterations} iterations)" for stage in stages),
         ]
-        if len(windows) > 1:
+        if settings.schedule == "shooting":
+            spans = " and ".join(
+                ", ".join(f"{window.first}-{window.last}" for window in layer)
+                for layer in plan_layers(problem, settings.span)
+            )
+            lines.append(f"windows in two layers, frames {spans}; {workers} at once; the numbers are one window's")
+        elif len(windows) > 1:
             spans = ", ".join(f"{window.first}-{window.last}" for window in windows)
             lines.append(f"{len(windows)} windows one after the other, frames {spans}; the numbers are the longest's")
         return lines
 
     def run(self, problem: Problem, shell: Shell) -> None:
         settings = Settings.of(problem)
+        if settings.schedule == "shooting":
+            Shooting(problem, settings, shell).run()
+            return
         windows = plan_windows(problem, settings.schedule)
         plans = [plan_stages(problem, settings, window) for window in windows]
         place = restored(shell, plans, settings)
@@ -91,3 +108,10 @@ class Keyframes:
             pieces = pieces.and_then(stages[-1].control, vector)
             kept.append(part_name(number, len(stages) - 1, state.iteration))
             place = Place()
+
+
+def _windows(problem: Problem, settings: Settings) -> list[Window]:
+    """All windows that a schedule solves, those of shooting once per layer."""
+    if settings.schedule == "shooting":
+        return [window for layer in plan_layers(problem, settings.span) for window in layer]
+    return plan_windows(problem, settings.schedule)

@@ -6,6 +6,7 @@ phi(u) = phi_keys(q(u)) + shear + sum_t price(M_t u)                     [McNama
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +37,7 @@ from keyfluid.objectives import (
 from keyfluid.operators.blur import Blur, gaussian_blur, gaussian_pyramid
 from keyfluid.rollout import MemoryPlan, Rollout
 
-_SHARE = 0.6
+SHARE = 0.6
 """Of the machine's memory that an optimisation takes unless the scene says otherwise."""
 
 
@@ -118,7 +119,7 @@ class Evaluation:
         model = self._smoke.model(self.dt)
         timing = stage.control.timing
         limit = problem.memory_limit_bytes
-        budget = settings.budget or (None if limit is None else int(_SHARE * limit))
+        budget = settings.budget or (None if limit is None else int(SHARE * limit))
         vectors = optimiser_bytes(stage.control, settings.history)
         self._rollout = Rollout(model, timing.steps, budget, vectors, timing.first)
         given = {**problem.densities, "velocity": problem.velocity} if start is None else state_on(problem, start)
@@ -170,6 +171,13 @@ class Evaluation:
             # Forces so strong that the simulation blows up: a point that the line search steps back from.
             return math.inf, forcing.vector_bar
         return gradient.value + forcing.price, forcing.vector_bar
+
+    def states(self, vector: np.ndarray, frames: Iterable[int]) -> dict[int, State]:
+        """The states at some frames of the window under the forces of a vector."""
+        steps = self.problem.steps_per_frame or 1
+        forcing = ControlForcing(self.control, vector, others=self._others)
+        kept = self._rollout.run(self._state, forcing, keep=[frame * steps for frame in frames])
+        return {frame: kept[frame * steps] for frame in frames}
 
     def _others(self, step: int) -> dict[str, Field]:
         return self._smoke.rates(Clock(step, self.dt))

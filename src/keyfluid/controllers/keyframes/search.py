@@ -54,7 +54,7 @@ class Search:
             state = self.optimiser.start(vector, self.evaluation)
             self.shell.count(evaluations=state.evaluations)
             self._keep(state)
-        while not self._done(state):
+        while not settled(state, self.stage.iterations, self.settings.tau):
             if self.shell.stop_requested:
                 raise Stopped
             before = state.evaluations
@@ -72,12 +72,6 @@ class Search:
         there = self.final.problem
         control = self.stage.control if self.stage.problem is there else self.final.control
         replay(there, self.shell, self.here.pieces.and_then(control, carry(vector, self.stage.control, control)))
-
-    def _done(self, state: Minimisation) -> bool:
-        """Tang's rule: the relative decrease of an iteration falls under tau [section 4.2]."""
-        if state.stalled or state.iteration >= self.stage.iterations:
-            return True
-        return 0 <= state.decrease < self.settings.tau
 
     def _keep(self, state: Minimisation) -> None:
         shell, now, window, rank = self.shell, state.now, self.here.window, self.here.rank
@@ -112,6 +106,11 @@ class Search:
         elif state.iteration == 0:
             reason += '; the smoke does not feel the target from so far: try gamma = "blur"'
         self.shell.note(f"{self.label}: {reason}")
+
+
+def settled(state: Minimisation, iterations: int, tau: float) -> bool:
+    """Tang's rule: the relative decrease of an iteration falls under tau [section 4.2]."""
+    return bool(state.stalled) or state.iteration >= iterations or 0 <= state.decrease < tau
 
 
 def _bound(problem: Problem) -> float | None:

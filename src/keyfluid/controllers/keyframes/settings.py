@@ -57,6 +57,8 @@ class Settings:
     shear: float
     coarse: int
     schedule: str
+    span: int | None
+    rounds: int
     start: str | None
     budget: int | None
 
@@ -106,6 +108,8 @@ class Settings:
             shear=value("shear", 1.0 if dim == 2 else 3.0),
             coarse=min(coarse, most) if coarse is not None else most,
             schedule=value("schedule", "auto"),
+            span=value("span"),
+            rounds=value("rounds", 8),
             start=value("start"),
             budget=None if value("memory") is None else int(value("memory") * 1e6),
         )

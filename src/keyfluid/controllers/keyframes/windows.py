@@ -3,6 +3,7 @@
     all        one window to the last keyframe
     sequence   a window to each keyframe                            [Tang 2021, section 5.3: solid obstacles]
     halves     two windows, cut at the keyframe nearest the middle  [McNamara 2004, section 7: the smoke man]
+    shooting   two layers of short windows that overlap (layers.py, shooting.py)
     auto       sequence if there are four keyframes or more, over 120 frames or more; else all
 
 A window begins in the very state that the one before ended in: there is no seam.
@@ -73,6 +74,11 @@ class Pieces:
             if force is not None:
                 total = force if total is None else total + force
         return total
+
+    def coefficients(self, step: int) -> np.ndarray:
+        """Of the force at a step, where all controls have one basis and one of them acts."""
+        parts = [mixed for control, vector in self.parts if (mixed := control.mixed(vector, step)) is not None]
+        return parts[0]
 
     def and_then(self, control: Control, vector: np.ndarray) -> Pieces:
         """These, and one more."""

@@ -1,0 +1,160 @@
+"""Layered multiple shooting: how a scene is cut, that the seams close, and that neither stops nor workers show."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from keyframe_scenes import problem_of
+
+import keyfluid
+from keyfluid.controllers.keyframes.layers import plan_layers
+from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.task import Task
+from keyfluid.controllers.keyframes.windows import Window
+from keyfluid.controllers.keyframes.workers import solving
+from keyfluid.controls import Timing
+from keyfluid.errors import KeyfluidError
+
+SCENE = """
+name = "long"
+[domain]
+resolution = 16
+[time]
+frames = 21
+fps = 10
+[smoke]
+initial = { shape = "disk", center = [0.4, 0.4], radius = 0.2 }
+[[keyframe]]
+frame = 5
+shape = "box"
+center = [0.55, 0.5]
+size = [0.35, 0.35]
+[[keyframe]]
+frame = 10
+shape = "disk"
+center = [0.6, 0.6]
+radius = 0.2
+[[keyframe]]
+frame = 15
+shape = "box"
+center = [0.45, 0.55]
+size = [0.45, 0.28]
+[[keyframe]]
+frame = 20
+shape = "disk"
+center = [0.45, 0.45]
+radius = 0.2
+[output]
+vdb = false
+video = false
+size = 32
+[control]
+method = "spectral"
+schedule = "shooting"
+iterations = 15
+cutoff = 5
+coarse = 0
+"""
+
+
+def everything(result):
+    frames = [(f.densities["density"].tobytes(), f.velocity.data.tobytes()) for f in result.frames]
+    return frames, result.metrics["history"], result.metrics["evaluations"]
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return keyfluid.run(SCENE, threads=1)
+
+
+def test_the_seams_close(whole):
+    rounds = [entry for entry in whole.metrics["history"] if "seam_velocity" in entry]
+    assert rounds[0]["seam_velocity"] > 0.5, "the first layer begins at rest"
+    assert len(rounds) <= 8
+    assert max(rounds[-1]["seam_density"], rounds[-1]["seam_velocity"]) < 0.01
+    errors = [key["relative_error"] for key in whole.metrics["keyframes"]]
+    assert max(errors) < 0.45, "16 cells: smoke smears; it begins at 1"
+    forces = [whole.frames[i].force for i in (3, 7, 12, 17)]
+    assert all(force is not None and np.any(force.data) for force in forces)
+    assert whole.frames[21].force is None, "released after the last keyframe"
+
+
+def test_stopped_and_resumed_it_ends_in_the_same_bits(whole, tmp_path):
+    folder = tmp_path / "run"
+    for count in (20, 45):
+        calls = iter([False] * count + [True] * 10000)
+        go = keyfluid.resume if folder.exists() else lambda where, **rest: keyfluid.run(SCENE, where, **rest)
+        part = go(folder, threads=1, should_stop=lambda calls=calls: next(calls))
+        assert part.metrics["status"] == "stopped"
+    assert everything(keyfluid.resume(folder, threads=1)) == everything(whole)
+
+
+def test_processes_change_no_bit(whole):
+    assert everything(keyfluid.run(SCENE, threads=2)) == everything(whole)
+
+
+def test_a_stop_ends_the_processes_too(tmp_path):
+    calls = iter([False] * 3 + [True] * 10000)
+    stopped = keyfluid.run(SCENE, tmp_path / "run", threads=2, should_stop=lambda: next(calls))
+    assert stopped.metrics["status"] == "stopped"
+
+
+def test_a_fault_in_a_process_is_told():
+    problem = problem_of(SCENE)
+    poor = replace(Settings.of(problem), budget=1000)
+    task = Task(problem, poor, Window(0, 5), None, None, None, (5,))
+    with pytest.raises(KeyfluidError, match="too small"), solving(2, lambda: False) as solve:
+        list(solve([task]))
+
+
+def scene(*keys, masked=()):
+    entries = [
+        SimpleNamespace(frame=frame, hold=0, field="density", mask=1 if frame in masked else None) for frame in keys
+    ]
+    return SimpleNamespace(frames=keys[-1], keyframes=entries, pictures=[], flows=[], densities={"density": 0})
+
+
+def spans(layer):
+    return [(window.first, window.last) for window in layer]
+
+
+def test_layers_overlap_and_are_cut_at_keyframes():
+    even, odd = plan_layers(scene(30, 60, 90, 120, 150, 180, 210, 240), 60)
+    assert spans(even) == [(0, 60), (60, 120), (120, 180), (180, 240)]
+    assert spans(odd) == [(0, 30), (30, 90), (90, 150), (150, 210), (210, 240)]
+    assert plan_layers(scene(30, 60, 90, 120, 150, 180, 210, 240), None) == (even, odd), "two keyframes' worth"
+    even, odd = plan_layers(scene(10, 20, 31, 40, masked=[31]), 19)
+    assert spans(even) == [(0, 20), (20, 40)]
+    assert spans(odd) == [(0, 10), (10, 40)]
+
+
+@pytest.mark.parametrize(
+    ("control", "words"),
+    [
+        ("span = 20", "control.span: 20 frames are as long as the 20 that are controlled"),
+        ("span = 40", "control.span"),
+        ('start = "out/x"', "control.start"),
+    ],
+)
+def test_bad_input_is_one_line(control, words):
+    with pytest.raises(KeyfluidError) as error:
+        keyfluid.run(SCENE + control)
+    assert words in str(error.value)
+    assert "\n" not in str(error.value).strip()
+
+
+def test_too_few_places_to_cut():
+    with pytest.raises(KeyfluidError, match=r"control\.schedule.*there are 1"):
+        plan_layers(scene(10, 20, 30, masked=[20]), None)
+
+
+@pytest.mark.parametrize("mode", ["constant", "step", "windows", "integrated"])
+def test_forces_in_the_terms_of_another_window(mode):
+    """What a timing can express comes back exactly: sets -> forces -> sets."""
+    timing = Timing(mode, 6, 0.1, window=2 if mode in ("windows", "integrated") else 1, first=3)
+    sets = np.random.default_rng(3).random((timing.count, 4))
+    forces = np.stack([sum(weight * sets[k] for k, weight in timing.row(step)) for step in range(3, 9)])
+    np.testing.assert_allclose(timing.sets_of(forces), sets, rtol=1e-12)
