@@ -4,10 +4,16 @@
               v, u from the Navier-Stokes subproblem with the guide v* - lambda / K  (to its tolerance, warm)
               stop when no density at any step changed by more than the tolerance since the last time
               lambda <- lambda + K beta (v - v*)
+              v, v* <- v, v* + m (what they changed by in this round)
 
 `dual` is lambda / K, so that it is a velocity. Residual balancing [Boyd et al. 2011, 3.4.1] keeps |v - v*| and the
 change of v* within a factor of ten by doubling or halving K. Settled duals: the augmented-Lagrangian variant of
 section 5, lambda only moves when the objective has settled for the lambda before.
+
+Momentum  is not in the paper. Few steps of advection optimisation make its rounds a descent, whose last part is slow:
+forces that do not matter to the match fade by a percent per round. Nesterov's m = j / (j + 3), at most 0.7, j rounds
+after the objective last rose, and none once it falls by less than a percent. Letter F at 64^2/20: 17 rounds to an
+objective of 14.60, without it 26 rounds to 14.80. Extrapolating lambda as well was slower (21 rounds).
 
 Near the end (densities change by less than ten tolerances) steps of alpha at the limit of stability keep stirring short
 waves at the smoke's edges, and the stop rule looks at nothing else. So alpha gets a ceiling there, lowered wherever the
@@ -31,8 +37,9 @@ UNBALANCED = 10.0
 NEAR = 10.0
 CALMER = 0.7
 SETTLED = 0.02
+MOMENTUM, LATE, FADED = 0.7, 3.0, 0.01
 FEWEST = 3
-"""Iterations before the stop rule is asked: the first ones may be small because they are the first."""
+"""Iterations before the stop rule is asked, or momentum ended: the first ones may be small because they are first."""
 
 
 class FlowSolver(Protocol):
@@ -76,6 +83,12 @@ class Admm:
     converged: bool = False
     settled_value: float = np.inf
     last_change: float = np.inf
+    last_value: float = np.inf
+    falling: int = 0
+    """Rounds since the objective last rose."""
+    last: tuple[np.ndarray, np.ndarray] | None = None
+    """v and v* after the last round, before momentum."""
+    calm: bool = False
 
     def __post_init__(self) -> None:
         self.fixed_point = FixedPoint(self.advection, self.v.copy())
@@ -91,9 +104,7 @@ class Admm:
         """One round of algorithm 3."""
         settings, fixed_point = self.settings, self.fixed_point
         before, guide_before = self.sweep, fixed_point.v
-        self.sweep, residuals = fixed_point.run(
-            self.v + self.dual, self.penalty, settings.advection_iterations
-        )
+        self.sweep, residuals = fixed_point.run(self.v + self.dual, self.penalty, settings.advection_iterations)
         kappa = self.penalty / settings.force_weight
         self.u, report = self.solver.solve(self.v, fixed_point.v - self.dual, kappa)
         self.iteration += 1
@@ -110,14 +121,15 @@ class Admm:
         if self.last_change < record.change and self.last_change < NEAR * settings.change_tolerance:
             fixed_point.ceiling = fixed_point.alpha = CALMER * fixed_point.alpha
         self.last_change = record.change
-        if not self.converged:
-            self._move_duals(gap, guide_before, record.objective)
+        if not self.done:
+            value = record.objective + 0.5 * self.penalty * dot(gap, gap)
+            self._move_duals(gap, guide_before, value)
+            self._go_on(value)
         return record
 
-    def _move_duals(self, gap: np.ndarray, guide_before: np.ndarray, objective: float) -> None:
+    def _move_duals(self, gap: np.ndarray, guide_before: np.ndarray, value: float) -> None:
         settings = self.settings
         if settings.settled_duals:
-            value = objective + 0.5 * self.penalty * dot(gap, gap)
             settled = value > (1.0 - SETTLED) * self.settled_value
             self.settled_value = np.inf if settled else value
             if not settled:
@@ -131,8 +143,23 @@ class Admm:
             self.dual *= self.dual.dtype.type(1.0 / factor)
             self.fixed_point.alpha = min(self.fixed_point.ceiling, factor * self.fixed_point.alpha)
 
+    def _go_on(self, value: float) -> None:
+        """Momentum: v and v* a part of this round's way ahead."""
+        self.calm |= self.iteration > FEWEST and value > (1.0 - FADED) * self.last_value
+        self.falling = self.falling + 1 if value < self.last_value else 0
+        self.last_value = value
+        if self.calm:
+            self.last = None
+            return
+        v, v_star = now = self.v, self.fixed_point.v
+        before, self.last = self.last or now, now
+        ahead = v.dtype.type(min(MOMENTUM, self.falling / (self.falling + LATE)))
+        self.v = v + ahead * (v - before[0])
+        self.fixed_point.v = v_star + ahead * (v_star - before[1])
+
     def arrays(self) -> dict[str, np.ndarray]:
-        return {"v": self.v, "v_star": self.fixed_point.v, "dual": self.dual, "u": self.u}
+        last = {} if self.last is None else {"last_v": self.last[0], "last_v_star": self.last[1]}
+        return {"v": self.v, "v_star": self.fixed_point.v, "dual": self.dual, "u": self.u, **last}
 
     def meta(self) -> dict[str, Any]:
         return {
@@ -143,6 +170,9 @@ class Admm:
             "ceiling": self.fixed_point.ceiling,
             "settled_value": _plain(self.settled_value),
             "last_change": _plain(self.last_change),
+            "last_value": _plain(self.last_value),
+            "falling": self.falling,
+            "calm": self.calm,
             "evaluations": self.fixed_point.evaluations,
         }
 
@@ -154,8 +184,12 @@ class Admm:
         self.fixed_point.ceiling = float(meta["ceiling"])
         self.settled_value, self.last_change = _number(meta["settled_value"]), _number(meta["last_change"])
         self.fixed_point.evaluations = int(meta["evaluations"])
+        self.last_value, self.falling = _number(meta["last_value"]), int(meta["falling"])
+        self.calm = bool(meta["calm"])
+        if "last_v" in arrays:
+            self.last = arrays["last_v"].copy(), arrays["last_v_star"].copy()
         if self.iteration > 0:
-            self.sweep = self.advection.forward(self.fixed_point.v)
+            self.sweep = self.advection.forward(self.fixed_point.v if self.last is None else self.last[1])
 
 
 def density_change(before: Sweep | None, after: Sweep) -> float:

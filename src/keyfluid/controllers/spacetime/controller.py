@@ -32,6 +32,9 @@ from keyfluid.solvers.solenoidal import Solenoidal
 FINEST, WIDEST = 0.5, 0.25
 """Of the Gaussian pyramid: the finest filter in cells, the widest as a share of the longest side."""
 
+INEXACT = 0.02
+"""Share of a subproblem's first residual at which its solver may stop: the guide moves again."""
+
 
 class Spacetime:
     """The controller."""
@@ -135,8 +138,8 @@ class Plan:
 
     def solver(self, flow: Flow) -> FlowSolver:
         if self.settings.solver == "fas":
-            return Multigrid(flow, self.settings.flow_tolerance, self.problem.dtype)
-        return GaussNewton(flow, self.settings.flow_tolerance)
+            return Multigrid(flow, self.settings.flow_tolerance, self.problem.dtype, INEXACT)
+        return GaussNewton(flow, self.settings.flow_tolerance, INEXACT)
 
     def transport(self) -> Operator:
         """In cells and steps: a dt of one spacing makes velocities cells per step."""

@@ -31,20 +31,22 @@ DAMPED = 0.5
 class Multigrid:
     """solve(v, guide, kappa) improves v in place."""
 
-    def __init__(self, flow: Flow, tolerance: float, dtype: np.typing.DTypeLike) -> None:
-        self.flow, self.tolerance = flow, tolerance
+    def __init__(self, flow: Flow, tolerance: float, dtype: np.typing.DTypeLike, share: float = 0.0) -> None:
+        self.flow, self.tolerance, self.share = flow, tolerance, share
         self.fas = FullApproximation(flow.grid, flow.viscosity, flow.free_start, dtype)
-        self.fallback = GaussNewton(flow, tolerance)
+        self.fallback = GaussNewton(flow, tolerance, share)
 
     def solve(self, v: np.ndarray, guide: np.ndarray, kappa: float) -> tuple[np.ndarray, FlowReport]:
         """The forces u of the improved trajectory, and how it went."""
-        report = FlowReport(False, solver="fas")
+        flow, report = self.flow, FlowReport(False, solver="fas")
+        begun = peak(flow.gradient(v, flow.forces(v), guide, kappa))
+        enough = max(self.tolerance, self.share * begun)
         for name, damping in (("fas", 1.0), ("fas, damped", DAMPED)):
             report.solver = name
-            if self._cycles(v, guide, kappa, damping, report, MOST_CYCLES):
+            if self._cycles(v, guide, kappa, damping, enough, report, MOST_CYCLES):
                 return self._finished(v, guide, kappa, report)
         report.solver = "fas, levenberg"
-        if self._levenberg(v, guide, kappa, report):
+        if self._levenberg(v, guide, kappa, enough, report):
             return self._finished(v, guide, kappa, report)
         u, rest = self.fallback.solve(v, guide, kappa)
         report.residuals += rest.residuals[1:]
@@ -53,9 +55,10 @@ class Multigrid:
         return u, report
 
     def _cycles(
-        self, v: np.ndarray, guide: np.ndarray, kappa: float, damping: float, report: FlowReport, most: int
-    ) -> bool:
-        """V-cycles until the tolerance, or until one fails; v is the best trajectory either way."""
+        self, v: np.ndarray, guide: np.ndarray, kappa: float, damping: float, enough: float, report: FlowReport,
+        most: int,
+    ) -> bool:  # fmt: skip
+        """V-cycles until the residual is small enough, or until one fails; v is the best trajectory either way."""
         right = Trajectory.zeros(self.flow.grid, v.shape[1], v.dtype)
         right.v[...] = v.dtype.type(kappa) * guide
         right.v[:, 0] *= float(self.flow.free_start)
@@ -63,7 +66,7 @@ class Multigrid:
         size = self._residual(x, right, kappa)
         report.residuals.append(size)
         for _ in range(most):
-            if size <= self.tolerance:
+            if size <= enough:
                 break
             self.fas.cycle(x, right, kappa, damping)
             now = self._residual(x, right, kappa)
@@ -72,23 +75,23 @@ class Multigrid:
             v[...], size = x.v, now
             report.residuals.append(size)
         self.flow.solenoidal.project(v)
-        return size <= self.tolerance
+        return size <= enough
 
-    def _levenberg(self, v: np.ndarray, guide: np.ndarray, kappa: float, report: FlowReport) -> bool:
+    def _levenberg(self, v: np.ndarray, guide: np.ndarray, kappa: float, enough: float, report: FlowReport) -> bool:
         flow, extra = self.flow, 4.0 * kappa
         self.flow.solenoidal.project(v)
         value = flow.objective(flow.forces(v), v, guide, kappa)
         for _ in range(MOST_ROUNDS):
             pulled = (kappa * guide + extra * v) / (kappa + extra)
             trial = v.copy()
-            self._cycles(trial, pulled.astype(v.dtype), kappa + extra, DAMPED, FlowReport(False), 3)
+            self._cycles(trial, pulled.astype(v.dtype), kappa + extra, DAMPED, enough, FlowReport(False), 3)
             flow.solenoidal.project(trial)
             u = flow.forces(trial)
             trial_value = flow.objective(u, trial, guide, kappa)
             if trial_value < value:
                 v[...], value, extra = trial, trial_value, 0.5 * extra
                 report.residuals.append(peak(flow.gradient(v, u, guide, kappa)))
-                if report.residuals[-1] <= self.tolerance:
+                if report.residuals[-1] <= enough:
                     return True
             else:
                 extra *= 4.0
