@@ -18,12 +18,12 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 import keyfluid  # noqa: E402
+from keyfluid.controllers.particles.control import ControlParticles  # noqa: E402
 from keyfluid.controllers.particles.simulation import Simulation  # noqa: E402
-from keyfluid.controllers.particles.streams import Stream, key, shuffled  # noqa: E402
+from keyfluid.controllers.particles.streams import Stream, key  # noqa: E402
 from keyfluid.controllers.particles.targets import TargetShape  # noqa: E402
 from keyfluid.controllers.particles.vortices import Vortices  # noqa: E402
 from keyfluid.controllers.target.schedule import acting  # noqa: E402
-from keyfluid.kernels.particles_control import swap_pairs  # noqa: E402
 from keyfluid.render import filmstrip, save_png  # noqa: E402
 from keyfluid.render.camera import default_camera  # noqa: E402
 from keyfluid.render.lighting import OPTICAL_DEPTH, Light  # noqa: E402
@@ -110,12 +110,10 @@ def cost() -> None:
         off = float(np.abs(y - (base + slope * x)).max())
         print(f"\nFit of {what}: {base:.1f} ms + {slope:.1f} ms per million markers, off by at most {off:.1f} ms.")
     print()
-    pairs, match = np.random.default_rng(0).random(80_000).astype(np.float32), np.arange(10_000)
-    start = pairs.copy()
+    places = np.random.default_rng(0).random((2, 3, 10_000)).astype(np.float32)
 
     def swap() -> None:
-        pairs[:] = start
-        swap_pairs(key(0, Stream.SWAP, 1), 50_000, pairs, match)
+        crowd(places[0]).swap(places[1], 50_000, key(0, Stream.SWAP, 1))
 
     print(f"50,000 swaps among 10,000 particles: {1e3 * best(swap, 30).seconds:.2f} ms (the paper: under 1 ms).\n")
 
@@ -136,17 +134,21 @@ text = "Ω"
 """
 
 
+def crowd(position: np.ndarray) -> ControlParticles:
+    """Control particles at these places, each with a random target."""
+    control = ControlParticles(np.dtype(np.float32))
+    control.position = position.astype(np.float32)
+    control.assign(0, 0)
+    return control
+
+
 def energies(source: np.ndarray, target: np.ndarray, marks: list[int]) -> list[float]:
     """Sum of squared distances after so many swaps."""
-    count = source.shape[1]
-    match = shuffled(key(0, Stream.MATCH, 0), count).astype(np.int64)
-    pairs = np.zeros((count, 8), np.float32)
-    pairs[:, :3], pairs[:, 4:7] = source.T, target.T[match]
+    control, targets = crowd(source), target.astype(np.float32)
     found, done = [], 0
     for mark in marks:
-        swap_pairs(key(0, Stream.SWAP, mark), mark - done, pairs.reshape(-1), match)
+        found.append(control.count * control.swap(targets, mark - done, key(0, Stream.SWAP, mark)))
         done = mark
-        found.append(float(((pairs[:, :3].astype(np.float64) - pairs[:, 4:7]) ** 2).sum()))
     return found
 
 

@@ -63,6 +63,26 @@ def test_near_the_optimal_assignment():
     assert best <= control.swap(targets, 50 * 300, key(0, Stream.SWAP, 1)) < 1.1 * best
 
 
+def test_in_place_random_pairs_alone_would_not_do():
+    """Both shapes in one place: the optimum is far below the start, and only near pairs get there in time."""
+    from scipy.optimize import linear_sum_assignment
+
+    control, targets = crowd(1000), points(1000, 2)
+    control.position[2], targets[2] = 0, 0
+    targets[0] = 0.2 + (targets[0] - 0.2) ** 2 / 0.6
+    cost = ((control.position[:, :, None].astype(float) - targets[:, None, :]) ** 2).sum(axis=0)
+    best = cost[linear_sum_assignment(cost)].sum() / 1000
+    assert best <= control.swap(targets, 50 * 1000, key(0, Stream.SWAP, 1)) < 1.1 * best
+    plain = crowd(1000)
+    for seed in range(100):
+        one, two = np.split(np.random.default_rng(seed).permutation(1000), 2)
+        a, b = plain.match[one], plain.match[two]
+        gain = ((control.position[:, one] - control.position[:, two]) * (targets[:, a] - targets[:, b])).sum(axis=0)
+        plain.match[one], plain.match[two] = np.where(gain < 0, b, a), np.where(gain < 0, a, b)
+    plain.position = control.position
+    assert energy(plain, targets) > 1.2 * best
+
+
 def test_attraction_points_to_the_target_and_saturates():
     """Force S min(d / ramp, 1) towards it, then damping; printed x - x_t would have the other sign."""
     control = ControlParticles(np.dtype(np.float64))

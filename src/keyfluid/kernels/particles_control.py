@@ -1,4 +1,4 @@
-"""Control particles: dart throwing, pair swaps, and Shepard's interpolation to a lattice."""
+"""Control particles: dart throwing, and Shepard's interpolation to a lattice."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numba import prange
 
 from .compile import parallel_kernel, row_function, serial_kernel
 from .particles_grid import read, span
-from .particles_random import below, below_high, bits
+from .particles_random import below, bits
 
 
 @row_function
@@ -54,36 +54,6 @@ def throw_darts(key, darts, mx, my, mz, markers, control, cells, spacing, radius
             add_tent(control, x, y, z, radius, height, spacing, nx, ny, nz)
             placed += 1
     return placed
-
-
-@serial_kernel
-def swap_pairs(key, swaps, pairs, match):
-    """Algorithm 1, on rows (x, y, z, -, target x, y, z, -); returns how many pairs changed targets.
-
-    d_new - d_old = 2 (a - b) . (t_a - t_b): two subtractions and a product instead of four distances.
-    """
-    count = np.uint64(match.size)
-    changed = 0
-    one, two, four, five, six = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(5), np.uint64(6)
-    eight = np.uint64(8)
-    for trial in range(swaps):
-        word = bits(key, np.uint64(trial))
-        i, j = below(word, count), below_high(word, count)
-        a, b = i * eight, j * eight
-        gain = (
-            (pairs[a] - pairs[b]) * (pairs[a + four] - pairs[b + four])
-            + (pairs[a + one] - pairs[b + one]) * (pairs[a + five] - pairs[b + five])
-            + (pairs[a + two] - pairs[b + two]) * (pairs[a + six] - pairs[b + six])
-        )
-        if gain < 0:
-            tx, ty, tz = pairs[a + four], pairs[a + five], pairs[a + six]
-            pairs[a + four], pairs[a + five], pairs[a + six] = pairs[b + four], pairs[b + five], pairs[b + six]
-            pairs[b + four], pairs[b + five], pairs[b + six] = tx, ty, tz
-            kept = match[i]
-            match[i] = match[j]
-            match[j] = kept
-            changed += 1
-    return changed
 
 
 @parallel_kernel

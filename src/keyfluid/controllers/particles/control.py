@@ -6,7 +6,8 @@ Attraction     F = (x_t - x) / |x_t - x|  saturate((|x_t - x| - A_phi) A_rho)  S
                Printed with x - x_t, which drives particles away from their targets.
 Matching       algorithm 1: of two random particles the targets are exchanged where that shortens the sum of squared
                distances. Printed it swaps positions and targets both, after which the same pairs remain; only the
-               targets are exchanged here. One random number gives both particles.
+               targets are exchanged here. Most pairs are drawn from near particles, where an exchange still gains
+               when random pairs no longer do (kernels/particles_match.py).
 Motion         v = (v + dt F) exp(-damping dt) (Euler), then eq. 9 for positions. `follow` damps the velocity relative
                to the target's own, so that a moving shape is followed without lag; the paper's is relative to 0.
 """
@@ -19,6 +20,7 @@ from keyfluid.controllers.particles.lattice import Densities, Lattice, columns
 from keyfluid.controllers.particles.settings import Settings
 from keyfluid.controllers.particles.streams import Stream, key, shuffled
 from keyfluid.kernels import particles_control as kernels
+from keyfluid.kernels.particles_match import CELLS, swap_pairs
 
 DARTS_PER_PARTICLE = 40
 WARM_UP = 10
@@ -71,12 +73,18 @@ class ControlParticles:
 
     def swap(self, targets: np.ndarray, swaps: int, word: np.uint64) -> float:
         """Algorithm 1; returns the energy after it, the mean squared distance to the targets in m^2."""
+        low, inverse, cells, order = sorted_by_cell(self.position)
+        starts = np.zeros(CELLS**3 + 1, np.int64)
+        np.cumsum(np.bincount(cells, minlength=CELLS**3), out=starts[1:])
+        match = self.match[order]
         pairs = np.zeros((self.count, 8), self.position.dtype)
-        pairs[:, 0:3] = self.position.T
-        pairs[:, 4:7] = targets.T[self.match]
-        kernels.swap_pairs(word, swaps, pairs.reshape(-1), self.match)
-        gap = pairs[:, 0:3].astype(np.float64) - pairs[:, 4:7]
-        return float(np.sum(gap * gap)) / max(self.count, 1)
+        pairs[:, 0:3] = columns(self.position, order).T
+        pairs[:, 4:7] = columns(targets, match).T
+        ways, drawn = np.zeros(3 * CELLS**3, self.position.dtype), np.zeros(2 * self.count, np.uint64)
+        swap_pairs(word, swaps, pairs.reshape(-1), match, cells[order], starts, low, inverse, ways, drawn)
+        self.match[order] = match
+        gap = columns(targets, self.match) - self.position
+        return float(np.sum(gap * gap, dtype=np.float64)) / max(self.count, 1)
 
     def attract(
         self, targets: np.ndarray, drift: np.ndarray | None, settings: Settings, blend: float, dt: float
@@ -109,12 +117,20 @@ class ControlParticles:
         return float(np.sqrt(u * u + v * v + w * w).sum(dtype=np.float64)) / max(self.count, 1)
 
 
+def sorted_by_cell(position: np.ndarray) -> tuple[np.ndarray, np.floating, np.ndarray, np.ndarray]:
+    """A cube of CELLS^3 cells around the particles: its corner, cells per metre, each one's cell, and their order."""
+    real = position.dtype.type
+    low = position.min(axis=1)
+    inverse = real(CELLS) / max((position.max(axis=1) - low).max(), real(1e-12))
+    x, y, z = np.minimum(((position - low[:, None]) * inverse).astype(np.int16), CELLS - 1)
+    cells = (x * CELLS + y) * CELLS + z
+    return low, inverse, cells, np.argsort(cells, kind="stable")
+
+
 def shepard(lattice: Lattice, position: np.ndarray, velocity: np.ndarray, radius: float) -> np.ndarray:
     """Equations 1 and 2 on the velocity lattice, packed; the fourth value is 0."""
     out = lattice.packed()
     order, starts = lattice.sorted_by_plane(position[0])
     sorted_position, sorted_velocity = columns(position, order), columns(velocity, order)
-    kernels.shepard(
-        *sorted_position, *sorted_velocity, starts, lattice.real(radius), lattice.cells, lattice.side, out
-    )
+    kernels.shepard(*sorted_position, *sorted_velocity, starts, lattice.real(radius), lattice.cells, lattice.side, out)
     return out
