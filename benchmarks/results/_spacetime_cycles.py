@@ -114,21 +114,23 @@ def fas(small: bool) -> None:
                 f"{each:.0f} ns per cell-step and cycle"
             )
     plot_cycles(curves)
-    print(
-        "\nMap at 64^2/20, periodic: FAS factor; what the watched solver ended with; seconds beside Gauss-Newton-CG\n"
-    )
-    head("CFL", "kappa", "factor", "solver", "converged", "s", "Gauss-Newton s", "CG iterations")
+
+
+def solver_map(small: bool) -> None:
+    cycles((16, 16), 4, 1.0, 1.0, "periodic", 1)
+    print("\nAt 64^2/20, periodic: FAS factor; what the watched solver ended with; Gauss-Newton-CG beside it\n")
+    head("CFL", "kappa", "factor", "solver", "converged", "processor s", "Gauss-Newton processor s", "CG iterations")
     for courant in (0.5, 1.0, 3.0):
         for kappa in (0.1, 1.0, 10.0):
             flow, guide = guided((64, 64), 20, courant, "periodic")
             rate = factor(cycles((64, 64), 20, courant, kappa, "periodic")[0])
             v, w = np.zeros_like(guide), np.zeros_like(guide)
-            began = time.perf_counter()
+            began = time.process_time()
             _, report = Multigrid(flow, 1e-5, np.float32).solve(v, guide, kappa)
-            middle = time.perf_counter()
+            middle = time.process_time()
             _, other = GaussNewton(flow, 1e-5).solve(w, guide, kappa)
             line(courant, kappa, rate if rate < 1 else "diverges", report.solver, report.converged, middle - began,
-                 time.perf_counter() - middle, other.cg_iterations)  # fmt: skip
+                 time.process_time() - middle, other.cg_iterations)  # fmt: skip
 
 
 def plot_cycles(curves: dict[str, list[float]]) -> None:

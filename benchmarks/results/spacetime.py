@@ -2,13 +2,17 @@
 
 Prints markdown tables and writes docs/images/spacetime_*.png. --small halves every resolution and number of steps.
 
-fas        V-cycles: factors over sizes and steps (figure 6), the map over CFL and kappa, cost
-letters    FLUID, 128^2/40 and F at 128^2/80: iterations, errors, replay, time, memory
+fas        V-cycles: factors over sizes and steps (figure 6), cost
+map        V-cycles over CFL and kappa, what the watched solver does, and Gauss-Newton-CG beside it
+letters    FLUID, 128^2/40: iterations, errors, replay, time, memory (figures 1 and 7)
+letters80  FLUID, 128^2/80
 lbfgs      the letter F by ADMM, by L-BFGS and by scaled L-BFGS in one run
-bunny      circle, two circles, bunny 128^2/80 with r = 1e2, 1e3, 1e4 (figures 8 and 15); steps of 0.4 to 2
+bunny      circle, two circles, bunny 128^2/80 with r = 1e2, 1e3, 1e4 (figures 8 and 15)
+steps      the same with steps of 0.4 to 2 of the paper's scale
 abc        letters A, B, C 128^2/60
 advection  advection optimisation alone, both operators, a bird (figure 4)
-volumes    3D: varying genus, moving sphere, dense keyframes, and 64^3/40
+volumes    3D: varying genus, moving sphere, dense keyframes
+large      64^3/40: time per outer iteration
 pd         one target by `target` and by this method (figure 14)
 """
 
@@ -28,7 +32,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import _spacetime_shapes as shapes
-from _spacetime_cycles import fas
+from _spacetime_cycles import fas, solver_map
 from _spacetime_print import IMAGES, head, line, plots, save
 
 import keyfluid
@@ -185,8 +189,6 @@ def letters(small: bool) -> None:
             first = case
     labels = [f"{t}, {w}" for t in "FLUID" for w in ("1/4", "1/2", "3/4", "keyframe", "free")]
     save_png(IMAGES / "spacetime_letters.png", filmstrip(pictures, labels, columns=5, tile=110))
-    case = Case(128 // n, 80 // n, DISK, [(80 // n, letter("F"))], fps=80 / n).run()
-    report(f"F {128 // n}^2/{80 // n}", case)
     plan = memory_plan(first.problem)
     cells, steps = first.problem.grid.count, 40 // n
     bound = 8 * cells * 3 * steps * 4 / 2**20
@@ -195,6 +197,15 @@ def letters(small: bool) -> None:
         f"sum {sum(plan.values()) / 2**20:.1f}, the paper's bound 8 n^d (1 + d) N {bound:.1f}, "
         f"measured {first.memory:.1f}"
     )
+
+
+def letters80(small: bool) -> None:
+    n = 2 if small else 1
+    Case(16, 4, DISK, [(4, letter("F"))], "iterations = 1").run()
+    head(*REPORT)
+    for text in "FLUID":
+        case = Case(128 // n, 80 // n, DISK, [(80 // n, letter(text))], fps=80 / n).run()
+        report(f"{text} {128 // n}^2/{80 // n}", case)
 
 
 def plot_outer(case: Case) -> None:
@@ -220,8 +231,9 @@ def lbfgs(small: bool) -> None:
     Case(16, 4, DISK, [(4, letter("F"))], "iterations = 1").run()
     case.run()
     goal = case.history[-1]["objective"]
-    head("method", "iterations", "simulations", "objective", "error", "s", "processor s", "s until ADMM's objective")
-    line("ADMM", case.result.metrics["iterations"], "-", goal, max(case.errors), case.seconds, case.cpu, case.seconds)
+    head("method", "iterations", "simulations", "objective", "error", "s", "processor s",
+         "processor s until ADMM's objective")  # fmt: skip
+    line("ADMM", case.result.metrics["iterations"], "-", goal, max(case.errors), case.seconds, case.cpu, case.cpu)
     plan = Plan.of(case.problem)
     for scaled in (False, True):
         flow = plan.flow(False)
@@ -229,10 +241,10 @@ def lbfgs(small: bool) -> None:
         shooting = Shooting(flow, advection, plan.settings.force_weight, plan.steps, scaled)
         began, cpu, reached = time.perf_counter(), time.process_time(), []
 
-        def told(state: Any, change: float, began: float = began, reached: list[float] = reached) -> bool:
+        def told(state: Any, change: float, cpu: float = cpu, reached: list[float] = reached) -> bool:
             if state.now.value <= goal and not reached:
-                reached.append(time.perf_counter() - began)
-            return time.perf_counter() - began > 20 * case.seconds
+                reached.append(time.process_time() - cpu)
+            return time.process_time() - cpu > 20 * case.cpu
 
         forces, state = shooting.minimise(0.01, 200, told)
         seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
@@ -280,7 +292,12 @@ def bunny(small: bool) -> None:
     axes.set(xlabel="outer iteration", ylabel="CG iterations of the subproblem")
     axes.legend(fontsize=7)
     save(figure, "spacetime_flow")
-    print("\nThe paper's dt, 0.4 to 2, as multiples of 0.025 s with as many steps:\n")
+
+
+def steps(small: bool) -> None:
+    """The paper's dt, 0.4 to 2, as multiples of 0.025 s with as many steps."""
+    n = 2 if small else 1
+    initial = shapes.drawn(shapes.DISK, 128 // n, 2)
     head("dt", "iterations", "errors", "force, m/s^2", "s")
     for dt in (0.4, 1.0, 2.0):
         case = bunny_case(n, "r = 1e3", 40 / n / dt, initial).run()
@@ -340,21 +357,14 @@ def advection(small: bool) -> None:
 # Volumes.
 
 
+VOLUME = ("scene", "cells/steps", "iterations", "converged", "errors", "s", "s per outer iteration", "processor s",
+          "MB above start", "plan, MB", "bound, MB")  # fmt: skip
+
+
 def volumes(small: bool) -> None:
     cells, steps = (16, 12) if small else (32, 40)
-    fps = 40 * steps / 40
-    head(
-        "scene",
-        "cells/steps",
-        "iterations",
-        "converged",
-        "errors",
-        "s",
-        "s per outer iteration",
-        "processor s",
-        "MB",
-        "bound, MB",
-    )
+    fps = float(steps)
+    head(*VOLUME)
     start = shapes.drawn(shapes.ball((0.5, 0.5, 0.5), 0.24), cells, 3)
     mass = float(start.sum())
     keys = [
@@ -382,10 +392,14 @@ def volumes(small: bool) -> None:
     ]
     dense = Case(cells, poses, start_of("pose", first), keys, dim=3, sides="periodic", fps=fps)
     _volume("dense keyframes (paper: 5 iterations)", dense, [2, poses // 2, poses], "spacetime_dense")
-    large, count = (32, 12) if small else (64, 40)
-    start = shapes.drawn(shapes.ball((0.5, 0.5, 0.5), 0.24), large, 3)
-    key = key_of("large", shapes.drawn(shapes.TORUS, large, 3, float(start.sum())))
-    one = Case(large, count, start_of("large_ball", start), [(count, key)], "iterations = 3", dim=3, fps=40)
+
+
+def large(small: bool) -> None:
+    cells, count = (32, 12) if small else (64, 40)
+    head(*VOLUME)
+    start = shapes.drawn(shapes.ball((0.5, 0.5, 0.5), 0.24), cells, 3)
+    key = key_of("large", shapes.drawn(shapes.TORUS, cells, 3, float(start.sum())))
+    one = Case(cells, count, start_of("large_ball", start), [(count, key)], "iterations = 3", dim=3, fps=40)
     _volume("ball to torus, 3 iterations only", one, [count], None)
 
 
@@ -396,7 +410,7 @@ def _volume(name: str, case: Case, frames: Sequence[int], picture: str | None) -
     shown = case.errors if len(case.errors) < 4 else [case.errors[0], max(case.errors), case.errors[-1]]
     line(name, f"{'x'.join(map(str, grid.cells))}/{steps}", metrics["iterations"], case.history[-1]["change"] < 0.01,
          " ".join(f"{e:.3f}" for e in shown), case.seconds, case.seconds / metrics["iterations"], case.cpu, case.memory,
-         8 * grid.count * 4 * steps * 4 / 2**20)  # fmt: skip
+         sum(memory_plan(case.problem).values()) / 2**20, 8 * grid.count * 4 * steps * 4 / 2**20)  # fmt: skip
     if picture is not None:
         save_png(IMAGES / f"{picture}.png", filmstrip(case.pictures(frames, 180), [f"frame {f}" for f in frames],
                                                       columns=4, tile=180))  # fmt: skip
@@ -426,8 +440,9 @@ def pd(small: bool) -> None:
     save_png(IMAGES / "spacetime_pd.png", filmstrip(pictures, labels, columns=4, tile=130))
 
 
-PARTS = {"fas": fas, "letters": letters, "lbfgs": lbfgs, "bunny": bunny, "abc": abc, "advection": advection,
-         "volumes": volumes, "pd": pd}  # fmt: skip
+PARTS = {"fas": fas, "map": solver_map, "letters": letters, "letters80": letters80, "lbfgs": lbfgs,
+         "bunny": bunny, "steps": steps, "abc": abc, "advection": advection, "volumes": volumes, "large": large,
+         "pd": pd}  # fmt: skip
 
 
 def main() -> None:
