@@ -114,7 +114,8 @@ def scene(*keys, masked=()):
     entries = [
         SimpleNamespace(frame=frame, hold=0, field="density", mask=1 if frame in masked else None) for frame in keys
     ]
-    return SimpleNamespace(frames=keys[-1], keyframes=entries, pictures=[], flows=[], densities={"density": 0})
+    rest = {"pictures": [], "flows": [], "densities": {"density": 0}, "edit": None}
+    return SimpleNamespace(frames=keys[-1], keyframes=entries, **rest)
 
 
 def spans(layer):

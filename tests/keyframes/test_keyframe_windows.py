@@ -16,7 +16,7 @@ from keyfluid.grid import Grid, Kind
 def scene(frames, *keys, hold=0):
     entries = [SimpleNamespace(frame=frame, hold=0) for frame in keys]
     entries[-1].hold = hold
-    return SimpleNamespace(frames=frames, keyframes=entries, pictures=[], flows=[])
+    return SimpleNamespace(frames=frames, keyframes=entries, pictures=[], flows=[], edit=None)
 
 
 def spans(windows):
@@ -44,7 +44,7 @@ def test_short_scenes_are_solved_at_once():
 
 def test_no_keyframes():
     with pytest.raises(KeyfluidError, match="keyframe"):
-        plan_windows(SimpleNamespace(frames=3, keyframes=[], pictures=[], flows=[]), "all")
+        plan_windows(SimpleNamespace(frames=3, keyframes=[], pictures=[], flows=[], edit=None), "all")
 
 
 def test_a_state_on_a_coarser_grid_keeps_mass_and_wind():

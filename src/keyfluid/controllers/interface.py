@@ -112,6 +112,22 @@ class Flow(Protocol):
     def weight(self) -> float: ...
 
 
+class Edit(Protocol):
+    """A film that is changed after frame `first` (scenes/other_run.py)."""
+
+    @property
+    def first(self) -> int: ...
+    @property
+    def last(self) -> int | None: ...
+    def record(self, index: int) -> FrameRecord:
+        """A frame as it was."""
+        ...
+
+    def force(self, index: int) -> Field | None:
+        """The force that acted on the way to a frame."""
+        ...
+
+
 class Bodies(Protocol):
     """The obstacles over time; None where there are none, one object for all times unless some `move`."""
 
@@ -162,6 +178,8 @@ class Problem(Protocol):
     def pictures(self) -> Sequence[Picture]: ...
     @property
     def flows(self) -> Sequence[Flow]: ...
+    @property
+    def edit(self) -> Edit | None: ...
     @property
     def peaks(self) -> Mapping[str, float]: ...
     @property

@@ -82,7 +82,7 @@ class Penalty(Protocol):
 class ControlForcing:
     """Forces of a control vector for a rollout; its gradient gathers in `vector_bar`, penalties in `price`.
 
-    others: what else acts on a step, such as sources.
+    others: what else acts on a step, such as sources, or a force beside the control's.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class ControlForcing:
         inputs = dict(self._others(step))
         force = self.control.force(self.vector, step)
         if force is not None:
-            inputs["force"] = force
+            inputs["force"] = inputs["force"] + force if "force" in inputs else force
         return inputs
 
     def pull(self, step: int, inputs_bar: Mapping[str, Field]) -> None:

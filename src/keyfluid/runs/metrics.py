@@ -53,7 +53,8 @@ def score_keyframes(problem: Problem, frames: Frames, until: int, carried: bool)
         if key.frame > until:
             continue
         density = frames[key.frame].densities[key.field]
-        iou = overlap(transported(problem, key.field, _steps_back(frames, key.frame)), key) if carried else None
+        known = carried and _carriers_known(frames, key.frame)
+        iou = overlap(transported(problem, key.field, _steps_back(frames, key.frame)), key) if known else None
         entries.append(
             {
                 "frame": key.frame,
@@ -66,6 +67,11 @@ def score_keyframes(problem: Problem, frames: Frames, until: int, carried: bool)
             }
         )
     return entries
+
+
+def _carriers_known(frames: Frames, last: int) -> bool:
+    """An edited film may have none: the run it begins with had no keyframes."""
+    return all(frames.store.meta(index)["carrier_seconds"] for index in range(1, last + 1))
 
 
 def _steps_back(frames: Frames, last: int) -> Iterator[tuple[float, float, Field]]:

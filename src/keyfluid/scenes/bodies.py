@@ -54,6 +54,7 @@ KIND_KEYS: dict[str, tuple[str, ...]] = {
     "mesh": ("animated", "mesh_fps"),
     "vdb": ("grid",),
     "npy": (),
+    "run": ("run_frame", "move", "twist", "bend", "paint"),
 }
 """The keys that only go with one kind of body."""
 
@@ -139,7 +140,7 @@ class SolidBody(Placed):
 
 
 class Body(SolidBody):
-    """Anything that has density: one of shape, text, image, mesh, vdb, npy."""
+    """Anything that has density: one of shape, text, image, mesh, vdb, npy, run."""
 
     text: Annotated[str, words()] | None = Field(default=None, description='letters; "\\n" breaks the line')
     image: File | None = Field(
@@ -168,4 +169,24 @@ class Body(SolidBody):
     grid: Annotated[str, words(200)] | None = Field(
         default=None,
         description='name of the grid in the VDB file; default "density", or else its only scalar grid',
+    )
+    run: File | None = Field(
+        default=None, description="folder of a run: its smoke at `run_frame`, of the same field, over the whole domain"
+    )
+    run_frame: Annotated[int, whole(0)] | None = Field(
+        default=None, description="which frame of the run; default: the keyframe's own, of a start 0"
+    )
+    move: Vector | None = Field(default=None, description="of a run's smoke: how far it is moved, metres")
+    twist: Annotated[float, number(at_least=-1440, at_most=1440)] | None = Field(
+        default=None,
+        description="of a run's smoke, 3D: degrees it is turned about the upright axis through its middle, from 0 at "
+        "its lower end to this at its upper end",
+    )
+    bend: Annotated[float, number(at_least=-180, at_most=180)] | None = Field(
+        default=None,
+        description="of a run's smoke: degrees it is bent from upright towards x, from its lower end to its upper end",
+    )
+    paint: File | None = Field(
+        default=None,
+        description="of a run's smoke, 2D: a grey picture of the whole domain in its place; white is the frame's peak",
     )

@@ -20,7 +20,7 @@ _RESERVED = ("vel", "velocity", "force", "target", "temperature", "Cd", "surface
 
 def check(scene: Scene) -> list[SceneError]:
     """Every fault that shows without reading a file's content."""
-    parts = (_domain, _fields, _bodies, _starts, _sources, _obstacles, _keyframes, _pictures, _flows, _camera)
+    parts = (_domain, _fields, _bodies, _starts, _sources, _obstacles, _keyframes, _pictures, _flows, _edit, _camera)
     return [fault for part in parts for fault in part(scene)]
 
 
@@ -154,6 +154,8 @@ def _kind(path: str, body: SolidBody, kind: str, dimension: int) -> Iterator[Sce
         if dimension == 2:
             yield SceneError(f"{path}.mesh", "a mesh needs a 3D domain; in 2D use a shape, text or an image")
         yield from _mesh(path, body)
+    elif kind == "run":
+        yield from _run(path, body, dimension)
     elif kind != "text":
         yield from _file(f"{path}.{kind}", getattr(body, kind))
     if isinstance(body, Body) and body.font is not None:
@@ -174,6 +176,19 @@ def _mesh(path: str, body: SolidBody) -> Iterator[SceneError]:
         yield from _file(f"{path}.mesh", mesh)
     elif not _exists(Path(mesh)) and not _exists(Path(mesh).parent):
         yield SceneError(f"{path}.mesh", f"the folder {Path(mesh).parent} does not exist; check the path")
+
+
+def _run(path: str, body: SolidBody, dimension: int) -> Iterator[SceneError]:
+    assert isinstance(body, Body)
+    yield from _axes(f"{path}.move", body.move, dimension)
+    if not _exists(Path(str(body.run)) / "scene.toml"):
+        yield SceneError(f"{path}.run", f"{body.run} holds no run (no scene.toml); give the folder of a run")
+    if body.twist is not None and dimension == 2:
+        yield SceneError(f"{path}.twist", "turns about the upright axis, in 3D; in 2D use bend or rotation")
+    if body.paint is not None:
+        if dimension == 3:
+            yield SceneError(f"{path}.paint", "is for 2D scenes; in 3D paint over a view and give it as a [[picture]]")
+        yield from _file(f"{path}.paint", body.paint)
 
 
 def _file(path: str, name: str) -> Iterator[SceneError]:
@@ -292,6 +307,32 @@ def _flows(scene: Scene) -> Iterator[SceneError]:
         if not 1 <= flow.frame <= scene.time.frames:
             yield SceneError(f"flow[{i}].frame", f"{flow.frame} is not one of the frames 1 to {scene.time.frames}")
         yield from _axes(f"flow[{i}].velocity", flow.velocity, scene.dimension)
+
+
+def _edit(scene: Scene) -> Iterator[SceneError]:
+    edit = scene.edit
+    if edit is None:
+        return
+    if scene.control.method not in ("adjoint", "spectral"):
+        yield SceneError("edit", f'method "{scene.control.method}" changes no other run; use "adjoint" or "spectral"')
+    if not _exists(Path(edit.run) / "scene.toml"):
+        yield SceneError("edit.run", f"{edit.run} holds no run (no scene.toml); give the folder of a run")
+    last = edit.last if edit.last is not None else scene.time.frames
+    if not edit.first < last <= scene.time.frames:
+        yield SceneError(
+            "edit.last",
+            f"the window from frame {edit.first} to {last} holds no frame of the {scene.time.frames} there are; mend "
+            "edit.first or edit.last",
+        )
+        return
+    entries = [("keyframe", scene.keyframe), ("picture", scene.picture), ("flow", scene.flow)]
+    for name, wanted in entries:
+        for i, entry in enumerate(wanted):
+            until = getattr(entry, "until", None) or entry.frame
+            if entry.frame <= edit.first or until > last:
+                yield SceneError(
+                    f"{name}[{i}].frame", f"lies outside the edit window, frames {edit.first + 1} to {last}; move it"
+                )
 
 
 def _keyframes(scene: Scene) -> Iterator[SceneError]:

@@ -16,6 +16,7 @@ from keyfluid.scenes.bodies import KIND_KEYS, SHAPE_KEYS, Body, SolidBody
 from keyfluid.scenes.model import (
     Camera,
     Domain,
+    Edit,
     FlowEntry,
     Initial,
     KeyframeEntry,
@@ -54,7 +55,7 @@ domain.resolution=64`, `--set keyframe[0].text=Hi`. `--preview` changes `domain.
 _BODIES = """## Bodies
 
 Starts, sources, obstacles, keyframes and masks are made of the same things and placed by the same keys. Give
-one of `shape`, `text`, `image`, `mesh`, `vdb`, `npy` (an obstacle: `shape` or `mesh`), and any of the keys
+one of `shape`, `text`, `image`, `mesh`, `vdb`, `npy`, `run` (an obstacle: `shape` or `mesh`), and any of the keys
 that go with it:
 
 | | its own keys |
@@ -88,6 +89,7 @@ _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     ("keyframe.mask", "And the keys of a body.", Mask),
     ("[[picture]]", "", PictureEntry),
     ("[[flow]]", "`mask` as in `[[keyframe]]`.", FlowEntry),
+    ("[edit]", "", Edit),
     ("[simulation]", "", Simulation),
     ("[camera]", "", Camera),
     ("[light]", "", Light),

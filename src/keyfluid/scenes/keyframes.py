@@ -28,12 +28,16 @@ from keyfluid.scenes.sources import LEAST_STROKE, PlacedBody, place
 from keyfluid.shapes import mass_of, rearrangement_bound
 
 HIGH_BOUND = 0.15
+STORED = ("vdb", "npy", "run")
+"""Kinds of bodies that bring densities of their own."""
+
 _CUT = 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class Keyframe:
-    """A target of one field. bound: least relative error of any flow, None where only a region counts."""
+    """A target of one field. bound: least relative error of any flow, None where only a region counts or a run's
+    smoke is wanted."""
 
     frame: int
     field: str
@@ -162,7 +166,7 @@ class TargetMaker:
     def add(self, index: int, body: PlacedBody, plan: FieldPlan, solids: Obstacles) -> None:
         """The target of an entry, or with `until` one for each of its frames, all of one size."""
         entry, path = self.scene.keyframe[index], f"keyframe[{index}]"
-        rule: str = entry.mass or ("match" if body.kind in ("vdb", "npy") else "resize")
+        rule: str = entry.mass or ("keep" if body.kind == "run" else "match" if body.kind in STORED else "resize")
         if plan.first_key == index:
             rule = "first-key"
         if plan.present(entry.frame) <= 0:
@@ -203,11 +207,11 @@ class TargetMaker:
             )
         if rule == "match":
             drawn = drawn * (plan.present(frame) / mass)
-        elif rule != "keep" or body.kind not in ("vdb", "npy"):
+        elif rule != "keep" or body.kind not in STORED:
             drawn = drawn * (plan.peak / body.peak)
         mask = None if entry.mask is None else region(entry.mask, self.scene, self.grid, path, time, self.dtype)
         bound = None
-        if mask is None:
+        if mask is None and body.kind != "run":
             values = values_present(plan.start, plan.emitted(frame), plan.peak, self.grid.spacing)
             bound = rearrangement_bound(values, drawn)
         if frame == entry.frame:

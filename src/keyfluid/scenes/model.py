@@ -242,7 +242,7 @@ class KeyframeEntry(Body):
         "that of the "
         'smoke present; "match": its density is scaled instead; "keep": left alone. Default '
         '"resize"; "match" for '
-        "vdb and npy",
+        "vdb and npy, \"keep\" for run",
     )
     weight: NotNegative = Field(default=1.0, description="how much it counts beside the others")
     mask: Mask | None = Field(default=None, description="only this region counts; default: everywhere")
@@ -282,6 +282,20 @@ class FlowEntry(Table):
         default=1.0,
         description="how much it counts: at 1, a velocity wrong by its own size counts as much as densities that are "
         "wholly wrong",
+    )
+
+
+class Edit(Table):
+    """Another run to change in a window of time: for the methods adjoint and spectral."""
+
+    run: File = Field(..., description="folder of a finished run with the same domain, time, smoke and bodies")
+    first: Annotated[int, whole(0)] = Field(
+        ..., description="the frames up to this one are the run's own, bit for bit; control begins after it"
+    )
+    last: Frame | None = Field(
+        default=None,
+        description="control ends at this frame; in the window and after it the run's own forces act too; default: the "
+        "last keyframe",
     )
 
 
@@ -351,6 +365,7 @@ class Scene(Table):
     keyframe: list[KeyframeEntry] = Field(default=[], description="shapes to reach")
     picture: list[PictureEntry] = Field(default=[], description="looks to reach")
     flow: list[FlowEntry] = Field(default=[], description="velocities to reach")
+    edit: Edit | None = Field(default=None, description="a run to change")
     control: AnyControl = Field(default=NoControl(), description="the method")
     simulation: Simulation = Field(default=Simulation(), description="engine options")
     camera: Camera = Field(default=Camera(), description="view of 3D scenes")

@@ -16,6 +16,7 @@
     problem.keyframes                      [Keyframe] in order of frames: target, weight, mask, hold, bound
     problem.pictures                       [Picture]: how the smoke should look from a side (pictures.py)
     problem.flows                          [Flow]: how the air should move (flows.py)
+    problem.edit                           EditedRun, the film to change (other_run.py), or None
     problem.colours, .peaks                {field: colour}, {field: density that counts as full smoke}
     problem.warnings                       lines to print before the run
     problem.memory_estimate_bytes          of a free run; methods add their own
@@ -44,6 +45,7 @@ from keyfluid.scenes.load import preview
 from keyfluid.scenes.memory import make_grid, memory_estimate, memory_fault, memory_of_machine
 from keyfluid.scenes.model import Scene
 from keyfluid.scenes.obstacles import Obstacles
+from keyfluid.scenes.other_run import EditedRun, open_edit
 from keyfluid.scenes.pictures import Picture, place_picture
 from keyfluid.scenes.present import Emission, velocity_of_starts
 from keyfluid.scenes.sources import PlacedBody, place
@@ -74,6 +76,7 @@ class Problem:
     keyframes: list[Keyframe]
     pictures: list[Picture]
     flows: list[Flow]
+    edit: EditedRun | None
     colours: dict[str, str | tuple[float, ...]]
     peaks: dict[str, float]
     warnings: list[str]
@@ -145,6 +148,10 @@ class _Builder:
         for i, entry in enumerate(scene.picture):
             with self.at(f"picture[{i}].image"):
                 pictures.append(place_picture(entry, scene, grid))
+        edit = None
+        if scene.edit is not None:
+            with self.at("edit.run"):
+                edit = open_edit(scene.edit, scene)
         flows = []
         for i, flow in enumerate(scene.flow):
             with self.at(f"flow[{i}]"):
@@ -173,6 +180,7 @@ class _Builder:
             keyframes=maker.sorted(),
             pictures=pictures,
             flows=flows,
+            edit=edit,
             colours={
                 f.name: f.colour if isinstance(f.colour, str) else tuple(f.colour) for f in scene.smoke.field
             },

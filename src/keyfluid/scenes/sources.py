@@ -12,6 +12,7 @@ from keyfluid.grid import Grid
 from keyfluid.scenes.bodies import SHAPE_KEYS, SolidBody
 from keyfluid.scenes.checks import is_sequence, kinds_of
 from keyfluid.scenes.model import Body, Scene
+from keyfluid.scenes.other_run import load_run_body
 from keyfluid.scenes.vdb_body import VdbBody, load_vdb
 from keyfluid.shapes import (
     SHAPES,
@@ -190,4 +191,5 @@ _READERS: dict[str, Callable[..., DensitySource]] = {
     "mesh": _mesh,
     "vdb": lambda body, scene: load_vdb(Path(body.vdb), body.grid, scene.dimension),
     "npy": lambda body, scene: load_array(Path(body.npy)),
+    "run": load_run_body,
 }

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from keyfluid.controllers.interface import Problem, Shell
+from keyfluid.controllers.keyframes.edited import own_forces
 from keyfluid.controllers.keyframes.evaluation import Evaluation, optimiser_bytes
 from keyfluid.controllers.keyframes.layers import plan_layers
 from keyfluid.controllers.keyframes.places import Place, from_other_run, part_name, restored
@@ -85,7 +86,7 @@ class Keyframes:
         windows = plan_windows(problem, settings.schedule)
         plans = [plan_stages(problem, settings, window) for window in windows]
         place = restored(shell, plans, settings)
-        pieces, kept = Pieces(), [*place.found]
+        pieces, kept = Pieces(own_forces(problem)), [*place.found]
         for number, stages in enumerate(plans):
             if number < place.window:
                 pieces = pieces.and_then(stages[-1].control, place.found[kept[number]])

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from keyfluid.controllers.interface import Problem
+from keyfluid.controllers.keyframes.edited import own_forces
 from keyfluid.controllers.keyframes.settings import Settings
 from keyfluid.controllers.keyframes.stages import Stage
 from keyfluid.controllers.keyframes.windows import Window, state_on
@@ -122,6 +123,9 @@ class Evaluation:
         budget = settings.budget or (None if limit is None else int(SHARE * limit))
         vectors = optimiser_bytes(stage.control, settings.history)
         self._rollout = Rollout(model, timing.steps, budget, vectors, timing.first)
+        if start is None and problem.edit is not None:
+            start = problem.edit.record(problem.edit.first).state
+        self._under = own_forces(problem, keep=None)
         given = {**problem.densities, "velocity": problem.velocity} if start is None else state_on(problem, start)
         self._state = model.initial_state(**given)
         keys, pictures = density_keys(problem, stage.window), picture_keys(problem, stage.window)
@@ -180,7 +184,9 @@ class Evaluation:
         return {frame: kept[frame * steps] for frame in frames}
 
     def _others(self, step: int) -> dict[str, Field]:
-        return self._smoke.rates(Clock(step, self.dt))
+        inputs = self._smoke.rates(Clock(step, self.dt))
+        under = self._under(step) if self._under is not None else None
+        return inputs if under is None else {**inputs, "force": under}
 
 
 def _gamma(problem: Problem, settings: Settings, blur: float) -> Blur | None:

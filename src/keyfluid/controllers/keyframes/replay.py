@@ -13,13 +13,21 @@ from keyfluid.models.stage import State
 
 
 def simulate(problem: Problem, pieces: Pieces, until: int) -> Iterator[FrameRecord]:
-    """Frames 0 to `until`. After the last window no force acts: the smoke is released."""
+    """Frames 0 to `until`, of a film that is edited up to its `first` as they were. After the last window no force acts
+    but an edited film's own: the smoke is released."""
     smoke = SmokeSteps(problem)
     steps = problem.steps_per_frame or 1
     dt = 1.0 / (problem.fps * steps)
     state: dict[str, Field] = {**problem.densities, "velocity": problem.velocity}
-    yield FrameRecord(0, state, memory={"steps": 0})
-    for frame in range(1, until + 1):
+    begin = 0
+    if problem.edit is None:
+        yield FrameRecord(0, state, memory={"steps": 0})
+    else:
+        for begin in range(problem.edit.first + 1):
+            record = problem.edit.record(begin)
+            state = dict(record.state)
+            yield record
+    for frame in range(begin + 1, until + 1):
         carriers: list[tuple[float, Field]] = []
         emitted: dict[str, float] = {}
         force: Field | None = None

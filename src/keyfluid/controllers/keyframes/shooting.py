@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from keyfluid.controllers.interface import Checkpoint, Problem, Shell
+from keyfluid.controllers.keyframes.edited import own_forces
 from keyfluid.controllers.keyframes.evaluation import SHARE, Evaluation, Goal
 from keyfluid.controllers.keyframes.layers import first_guess, plan_layers
 from keyfluid.controllers.keyframes.replay import replay
@@ -139,7 +140,7 @@ class Shooting:
         return tuple(sorted({window.first, window.last, *inside}))
 
     def _pieces(self, of: Round, found: Sequence[Found]) -> Pieces:
-        pieces = Pieces()
+        pieces = Pieces(own_forces(self.problem))
         for window, one in zip(self._layer(of), found):
             pieces = pieces.and_then(self.controls[window], one.vector)
         return pieces

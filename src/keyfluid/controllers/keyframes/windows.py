@@ -18,6 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from keyfluid.controllers.interface import Problem
+from keyfluid.controllers.keyframes.edited import Forces
 from keyfluid.controls import Control
 from keyfluid.controls.resample import to_grid
 from keyfluid.errors import SceneError
@@ -50,25 +51,29 @@ def plan_windows(problem: Problem, schedule: str) -> list[Window]:
     lists: list[Sequence[Wanted]] = [problem.keyframes, problem.pictures, problem.flows]
     frames = sorted({wanted.frame for wanteds in lists for wanted in wanteds})
     last = max([frames[-1], *(min(key.frame + key.hold, problem.frames) for key in problem.keyframes)])
+    first = 0
+    if problem.edit is not None:
+        first, last = problem.edit.first, max(last, problem.edit.last or 0)
     if schedule == "auto":
         schedule = "sequence" if len(frames) >= _MANY_KEYS and last >= _LONG else "all"
     if schedule == "sequence":
         ends = [*frames[:-1], last]
     elif schedule == "halves" and len(frames) > 1:
-        ends = [min(frames[:-1], key=lambda frame: abs(frame - last / 2)), last]
+        ends = [min(frames[:-1], key=lambda frame: abs(frame - (first + last) / 2)), last]
     else:
         ends = [last]
-    return [Window(first, end) for first, end in zip([0, *ends], ends)]
+    return [Window(begin, end) for begin, end in zip([first, *ends], ends)]
 
 
 class Pieces:
-    """The forces of several controls, each in its own window."""
+    """The forces of several controls, each in its own window; under: forces that act beside them, by step."""
 
-    def __init__(self) -> None:
+    def __init__(self, under: Forces | None = None) -> None:
         self.parts: list[tuple[Control, np.ndarray]] = []
+        self._under = under
 
     def force(self, step: int) -> Field | None:
-        total: Field | None = None
+        total = self._under(step) if self._under is not None else None
         for control, vector in self.parts:
             force = control.force(vector, step)
             if force is not None:
@@ -82,7 +87,7 @@ class Pieces:
 
     def and_then(self, control: Control, vector: np.ndarray) -> Pieces:
         """These, and one more."""
-        more = Pieces()
+        more = Pieces(self._under)
         more.parts = [*self.parts, (control, vector)]
         return more
 

@@ -1,0 +1,32 @@
+"""The forces of a film that is edited: they go on acting under the new ones. With no new ones it stays as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from keyfluid.controllers.interface import Problem
+from keyfluid.controls.resample import to_grid
+from keyfluid.fields import Field
+
+Forces = Callable[[int], Field | None]
+
+
+def own_forces(problem: Problem, keep: int | None = 1) -> Forces | None:
+    """The force of each step of the film, its frame's mean, on the grid of `problem`; None where nothing is edited.
+
+    keep: how many frames stay in memory; None: all that were asked for.
+    """
+    edit = problem.edit
+    if edit is None:
+        return None
+    steps = problem.steps_per_frame or 1
+
+    @lru_cache(maxsize=keep)
+    def of_frame(index: int) -> Field | None:
+        force = edit.force(index)
+        if force is None:
+            return None
+        return force if force.grid == problem.grid else to_grid(force, problem.grid)
+
+    return lambda step: of_frame(step // steps + 1)

@@ -1,0 +1,115 @@
+"""Frames of another run, read by a scene: as the density of a body, and as the film that an edit changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from keyfluid.controllers.interface import FrameRecord
+from keyfluid.errors import KeyfluidError
+from keyfluid.fields import Field
+from keyfluid.grid import Grid, Kind
+from keyfluid.io.container import load_arrays
+from keyfluid.scenes.load import load_scene
+from keyfluid.scenes.memory import make_grid
+from keyfluid.scenes.model import Body, Edit, Scene
+from keyfluid.shapes import DensityArray, load_image
+from keyfluid.shapes.deform import deformed
+from keyfluid.shapes.resample import overlap_weights
+
+_SAME = ("domain", "time", "smoke", "source", "obstacle", "simulation")
+_ASPECT = 0.03
+
+
+def load_run_body(body: Body, scene: Scene) -> DensityArray:
+    """The smoke of a run's frame, deformed or painted over."""
+    folder = Path(str(body.run))
+    theirs = load_scene(folder / "scene.toml")
+    grid = make_grid(theirs)
+    if grid.dim != scene.dimension:
+        raise KeyfluidError(f"{folder} is a {grid.dim}D run; this scene is {scene.dimension}D")
+    index = body.run_frame if body.run_frame is not None else getattr(body, "frame", 0)
+    field = getattr(body, "field", None) or scene.smoke.field[0].name
+    arrays, _ = load_arrays(folder / "frames" / f"{index:04d}.npz")
+    if field not in arrays:
+        raise KeyfluidError(f"{folder} has no smoke named {field!r}")
+    values = np.maximum(arrays[field].reshape(grid.cells).astype(float), 0.0)
+    if body.paint is not None:
+        values = values.max() * _painted(Path(body.paint), grid)
+    up = 2 if scene.domain.up == "z" else 1
+    values = deformed(values, grid.spacing, up, body.move, body.twist or 0.0, body.bend or 0.0)
+    if not values.any():
+        raise KeyfluidError(f"no smoke is left of frame {index} of {folder}; check run_frame, move and paint")
+    return DensityArray.build(values, f"frame {index} of {folder}")
+
+
+def _painted(path: Path, grid: Grid) -> np.ndarray:
+    """A picture of the whole domain, averaged over cells."""
+    pixels = load_image(path).pixels
+    aspect, wanted = pixels.shape[0] / pixels.shape[1], grid.size[0] / grid.size[1]
+    if abs(aspect / wanted - 1) > _ASPECT:
+        raise KeyfluidError(
+            f"paint: {path} is {pixels.shape[0]} x {pixels.shape[1]} pixels; the domain is {grid.size[0]:g} x "
+            f"{grid.size[1]:g} m: crop or pad it to that shape"
+        )
+    for axis, cells in enumerate(grid.cells):
+        weights = overlap_weights(0.0, cells / pixels.shape[axis], pixels.shape[axis], 1.0, cells)
+        pixels = np.moveaxis(np.tensordot(weights, pixels, (1, axis)), 0, axis)
+    return np.ascontiguousarray(pixels)
+
+
+@dataclass(frozen=True)
+class EditedRun:
+    """A run that a scene changes after frame `first`; `last`: where control ends, None: at the last keyframe."""
+
+    folder: Path
+    grid: Grid
+    fields: tuple[str, ...]
+    first: int
+    last: int | None
+
+    def record(self, index: int) -> FrameRecord:
+        """A frame as it was."""
+        arrays, meta = load_arrays(self._path(index))
+        state = {name: Field(self.grid, Kind.CENTRES, arrays[name]) for name in self.fields}
+        state["velocity"] = Field(self.grid, Kind.FACES, arrays["velocity"])
+        carriers = [
+            (seconds, Field(self.grid, Kind.FACES, arrays[f"carrier.{i}"]))
+            for i, seconds in enumerate(meta["carrier_seconds"])
+        ]
+        return FrameRecord(index, state, self._force(arrays), carriers, meta["emitted"], meta["memory"])
+
+    def force(self, index: int) -> Field | None:
+        """The run's own force on the way to a frame."""
+        return self._force(load_arrays(self._path(index))[0])
+
+    def _force(self, arrays: dict[str, np.ndarray]) -> Field | None:
+        return Field(self.grid, Kind.FACES, arrays["force"]) if "force" in arrays else None
+
+    def _path(self, index: int) -> Path:
+        return self.folder / "frames" / f"{index:04d}.npz"
+
+
+def open_edit(edit: Edit, scene: Scene) -> EditedRun:
+    """The run, checked: finished, and of the same scene but for what is wanted of it."""
+    folder = Path(edit.run)
+    theirs = load_scene(folder / "scene.toml")
+    for name in _SAME:
+        ours, other = getattr(scene, name), getattr(theirs, name)
+        if name == "domain":
+            # A coarser grid of this scene still begins from the run's frames.
+            ours, other = ours.model_copy(update={"resolution": 0}), other.model_copy(update={"resolution": 0})
+        if ours != other:
+            raise KeyfluidError(f"{folder} has another [{name}]; an edit changes only keyframes, control and output")
+    if theirs.domain.resolution < scene.domain.resolution:
+        raise KeyfluidError(
+            f"{folder} has {theirs.domain.resolution} cells along its longest side, this scene "
+            f"{scene.domain.resolution}; set domain.resolution to the run's"
+        )
+    grid = make_grid(theirs)
+    for index in range(theirs.time.frames + 1):
+        if not (folder / "frames" / f"{index:04d}.npz").is_file():
+            raise KeyfluidError(f"{folder} lacks frame {index}; finish it first: keyfluid resume {folder}")
+    return EditedRun(folder, grid, tuple(f.name for f in theirs.smoke.field), edit.first, edit.last)
