@@ -16,7 +16,7 @@ from run_scenes import STILL, busy, write_scene
 
 import keyfluid
 from keyfluid.controllers.smoke_steps import SmokeSteps
-from keyfluid.runs import container
+from keyfluid.io import container
 from keyfluid.runs.folder import RunFolder
 
 KILLS = 10

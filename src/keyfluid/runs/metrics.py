@@ -47,14 +47,19 @@ def mass_ratio(density: np.ndarray, key: Keyframe) -> float:
 
 
 def score_keyframes(problem: Problem, frames: Frames, until: int, carried: bool) -> list[dict[str, Any]]:
-    """One entry for each keyframe up to frame `until`; `carried`: with transported_iou (which takes time)."""
+    """One entry for each keyframe up to frame `until`; `carried`: with transported_iou.
+
+    That takes time, as long as the way from the start: of the frames of an animated target only the last is carried.
+    """
     entries = []
+    last = {key.path: key.frame for key in problem.keyframes if key.frame <= until}
     for key in problem.keyframes:
         if key.frame > until:
             continue
         density = frames[key.frame].densities[key.field]
-        known = carried and _carriers_known(frames, key.frame)
-        iou = overlap(transported(problem, key.field, _steps_back(frames, key.frame)), key) if known else None
+        iou = None
+        if carried and key.frame == last[key.path] and _carriers_known(frames, key.frame):
+            iou = overlap(transported(problem, key.field, _steps_back(frames, key.frame)), key)
         entries.append(
             {
                 "frame": key.frame,
