@@ -76,7 +76,7 @@ def frames_of(simulation: Simulation, first: int, last: int) -> list[float]:
 
 def cost() -> None:
     """Table 1 and the fit."""
-    counts, totals, modules = [400_000, 1_000_000, 2_000_000], [], {}
+    counts, totals, modules = [400_000, 800_000, 1_200_000, 1_600_000, 2_000_000], [], {}
     for count in counts:
         simulation = begun(LETTER, f"control.markers={count}")
         frames_of(simulation, 1, 8)
@@ -107,8 +107,12 @@ def cost() -> None:
     for what, index in (("the fastest frames", 0), ("processor time", 2)):
         y = np.array([t[index] for t in totals])
         slope, base = np.polyfit(x, y, 1)
-        off = float(np.abs(y - (base + slope * x)).max())
-        print(f"\nFit of {what}: {base:.1f} ms + {slope:.1f} ms per million markers, off by at most {off:.1f} ms.")
+        left = y - (base + slope * x)
+        fit = 1 - float((left**2).sum() / ((y - y.mean()) ** 2).sum())
+        print(
+            f"\nFit of {what}: {base:.1f} ms + {slope:.1f} ms per million markers, R^2 = {fit:.4f}, off by at most "
+            f"{np.abs(left).max():.1f} ms."
+        )
     print()
     places = np.random.default_rng(0).random((2, 3, 10_000)).astype(np.float32)
 
@@ -450,7 +454,7 @@ def picture() -> None:
     image = draw()
     from PIL import Image
 
-    Image.fromarray(image).resize((800, 450), Image.Resampling.LANCZOS).convert("RGB").save(
+    Image.fromarray(image).resize((720, 405), Image.Resampling.LANCZOS).convert("RGB").save(
         IMAGES / "particles_lit.png", optimize=True
     )
     print("### Rendering\n")

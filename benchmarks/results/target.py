@@ -151,7 +151,8 @@ def scenes(names: list[str]) -> None:
         painter = Painter(result.problem, 256)
         pictures = [painter.picture(result.frames[frame].densities, frame) for frame in SCENES[name]]
         labels = [f"frame {frame}" for frame in SCENES[name]]
-        save_png(IMAGES / f"target_{name}.png", filmstrip(pictures, labels, columns=5, tile=200))
+        tile = 200 if len(pictures) < 7 else 176
+        save_png(IMAGES / f"target_{name}.png", filmstrip(pictures, labels, columns=5, tile=tile))
 
 
 def main() -> None:
