@@ -150,7 +150,7 @@ def _opened(folder: Path, sets: list[str], allowed: tuple[str, ...]):  # type: i
         raise KeyfluidError(f"--set {strange[0]}: only {', '.join(allowed)} keys can change after a run")
     place = RunFolder.find(folder)
     problem = build(load_scene(place.path / "scene.toml", sets))
-    return problem, Frames(place.frames, problem.grid, list(problem.densities))
+    return problem, Frames(place.frames, problem.grid, list(problem.densities), problem.amount)
 
 
 def _seen(problem: Problem, frames: Frames, place: Path, view: str, frame: int | None) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keyfluid.controllers.interface import Problem, Shell
 from keyfluid.controllers.march import march
-from keyfluid.controllers.smoke_steps import SmokeSteps
+from keyfluid.controllers.steps import steps_of
 
 
 class Free:
@@ -16,4 +16,4 @@ class Free:
     def run(self, problem: Problem, shell: Shell) -> None:
         if shell.restored is None:
             shell.count(evaluations=1)
-        march(problem, shell, SmokeSteps(problem).advance)
+        march(problem, shell, steps_of(problem).advance)

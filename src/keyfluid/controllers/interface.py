@@ -183,6 +183,15 @@ class Problem(Protocol):
     @property
     def peaks(self) -> Mapping[str, float]: ...
     @property
+    def liquid(self) -> Any:
+        """[liquid]; None for smoke."""
+        ...
+
+    def amount(self, values: np.ndarray) -> np.ndarray:
+        """What counts as matter in a cell: density, or the share of it that liquid fills."""
+        ...
+
+    @property
     def memory_limit_bytes(self) -> int | None:
         """What the machine has; None if nobody knows."""
         ...
@@ -211,6 +220,8 @@ class FrameRecord:
     emitted    mass that sources gave since the frame before, per field
     memory     numbers that `resume --from` needs to go on from this frame, beside the state
     particles  arrays of a method that lives on particles; stored with the frame, and given back by `resume --from`
+    divergence relative, of what advected, where only part of a carrier counts (a liquid's); else measured on carriers
+    numbers    what else is worth a curve in the report, and is added up over frames for result.json
     """
 
     index: int
@@ -220,6 +231,8 @@ class FrameRecord:
     emitted: Mapping[str, float] = field(default_factory=dict)
     memory: Mapping[str, Any] = field(default_factory=dict)
     particles: Mapping[str, np.ndarray] = field(default_factory=dict)
+    divergence: float | None = None
+    numbers: Mapping[str, float] = field(default_factory=dict)
 
 
 class Stopped(Exception):

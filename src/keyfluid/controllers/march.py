@@ -37,12 +37,45 @@ class Clock:
 
 @dataclass(frozen=True, eq=False)
 class Advance:
-    """What a step did: the state after it, the field that advected, the force, the mass given by sources."""
+    """What a step did: the state after it, the field that advected, the force, the mass given by sources.
+
+    divergence, numbers: see FrameRecord.
+    """
 
     state: State
     carrier: Field
     force: Field | None = None
     emitted: dict[str, float] | None = None
+    divergence: float | None = None
+    numbers: dict[str, float] | None = None
+
+
+class Gathered:
+    """What the steps of a frame did, put together into its record."""
+
+    def __init__(self) -> None:
+        self.carriers: list[tuple[float, Field]] = []
+        self.emitted: dict[str, float] = {}
+        self.numbers: dict[str, float] = {}
+        self.force: Field | None = None
+        self.divergence: float | None = None
+
+    def add(self, advance: Advance, seconds: float, share: float) -> None:
+        """One step, of `seconds`, which is `share` of the frame."""
+        self.carriers.append((seconds, advance.carrier))
+        for total, more in ((self.emitted, advance.emitted), (self.numbers, advance.numbers)):
+            for name, value in (more or {}).items():
+                total[name] = total.get(name, 0.0) + value
+        if advance.force is not None:
+            self.force = share * advance.force if self.force is None else self.force.add_scaled(share, advance.force)
+        if advance.divergence is not None:
+            self.divergence = max(self.divergence or 0.0, advance.divergence)
+
+    def record(self, frame: int, state: State, steps: int) -> FrameRecord:
+        return FrameRecord(
+            frame, state, self.force, self.carriers, self.emitted, {"steps": steps},
+            divergence=self.divergence, numbers=self.numbers,
+        )  # fmt: skip
 
 
 Step = Callable[[State, Clock], Advance]
@@ -97,9 +130,7 @@ def _one_frame(
     """All steps from the frame before to this one."""
     count = problem.steps_per_frame or 1
     done = 0
-    carriers: list[tuple[float, Field]] = []
-    emitted: dict[str, float] = {}
-    force: Field | None = None
+    gathered = Gathered()
     while done < count:
         if shell.stop_requested:
             raise Stopped
@@ -112,21 +143,17 @@ def _one_frame(
         clock = Clock((frame - 1) * count + done, 1.0 / (problem.fps * count))
         advance = step(state, clock)
         state = advance.state
-        carriers.append((clock.dt, advance.carrier))
-        for name, mass in (advance.emitted or {}).items():
-            emitted[name] = emitted.get(name, 0.0) + mass
-        if advance.force is not None:
-            share = clock.dt * problem.fps
-            force = share * advance.force if force is None else force.add_scaled(share, advance.force)
+        gathered.add(advance, clock.dt, clock.dt * problem.fps)
         done += 1
-    steps = taken + len(carriers)
-    return FrameRecord(frame, state, force, carriers, emitted, {"steps": steps})
+    return gathered.record(frame, state, taken + len(gathered.carriers))
 
 
 def _steps_wanted(problem: Problem, frame: int, state: State) -> int:
     """Steps per frame so that the fastest air, soon to be lifted, blown and pushed, crosses `cfl` cells."""
     speed = state["velocity"].require_finite("velocity")
     lift = sum(abs(problem.buoyancy) * state[name].peak() for name in problem.densities)
+    if problem.liquid is not None:
+        lift = abs(problem.liquid.gravity)
     blown = [
         max(map(abs, source.velocity))
         for source in problem.sources

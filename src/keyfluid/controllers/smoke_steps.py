@@ -14,7 +14,7 @@ from keyfluid.models.stage import State, run_stages
 _MODELS = 4
 """Step lengths whose models are kept; a hierarchy of the pressure solver lives in each."""
 
-_ROUNDING = 1e-6
+ROUNDING = 1e-6
 """Frames by which a source begins and ends early: a step's time is rounded, and must not fall before it."""
 
 
@@ -34,8 +34,11 @@ class SmokeSteps:
             self._models[dt] = self._build(dt)
         return self._models[dt]
 
-    def advance(self, state: State, clock: Clock, force: Field | None = None) -> Advance:
-        """One step; `force` on faces, m/s^2."""
+    def advance(
+        self, state: State, clock: Clock, force: Field | None = None, source: Field | None = None
+    ) -> Advance:
+        """One step; `force` on faces, m/s^2. Sources of the control are for liquids only."""
+        assert source is None
         model = self.model(clock.dt)
         inputs = self.rates(clock)
         if force is not None:
@@ -84,15 +87,15 @@ class SmokeSteps:
             name=source.field,
             velocity_mask=mask_of_wind,
             velocity=wind,
-            start=(source.start - _ROUNDING) / problem.fps,
-            stop=(source.stop - _ROUNDING) / problem.fps,
+            start=(source.start - ROUNDING) / problem.fps,
+            stop=(source.stop - ROUNDING) / problem.fps,
         )
 
     def rates(self, clock: Clock) -> dict[str, Field]:
         """Density per second that sources with a rate add in a step."""
         problem = self.problem
         rates: dict[str, Field] = {}
-        now = clock.time * problem.fps + _ROUNDING
+        now = clock.time * problem.fps + ROUNDING
         for source in problem.sources:
             if source.rate is None or not source.start <= now < source.stop:
                 continue

@@ -5,7 +5,7 @@ from keyfluid.controls.both import Both
 from keyfluid.controls.control import Control, ControlForcing
 from keyfluid.controls.dense import DenseForces, DensePotential
 from keyfluid.controls.filtered import FilteredForces
-from keyfluid.controls.gaussian import GaussianVortices, GaussianWinds
+from keyfluid.controls.gaussian import GaussianSources, GaussianVortices, GaussianWinds
 from keyfluid.controls.spectral import SpectralPotential
 from keyfluid.controls.timing import Timing
 from keyfluid.controls.upsampled import UpsampledPotential
@@ -18,6 +18,7 @@ __all__ = [
     "DenseForces",
     "DensePotential",
     "FilteredForces",
+    "GaussianSources",
     "GaussianVortices",
     "GaussianWinds",
     "SpectralPotential",

@@ -1,6 +1,8 @@
-"""Winds and vortices with Gaussian falloff on a lattice of points [McNamara 2004, section 3, after Treuille 2003].
+"""Winds, vortices and sources with Gaussian falloff on a lattice of points [McNamara 2004, section 4.1, after Treuille
+2003].
 
     wind      f(x) = sum_j a_j g(x - x_j)                     a_j: a vector
+    source    s(x) = sum_j b_j g(x - x_j)                     b_j: a rate of a liquid's level set, m/s
     vortex    f(x) = sum_j w_j x (x - x_j) / r g(x - x_j)     w_j: a number in 2D, an axis in 3D
     g(d) = exp(-|d|^2 / r^2)
 
@@ -90,6 +92,37 @@ class GaussianWinds:
     def pull(self, force_bar: Field) -> np.ndarray:
         bars = [_gather(c, m) for c, m in zip(force_bar.components(), self._terms)]
         return np.concatenate([bar.ravel() for bar in bars])
+
+    def scales(self) -> np.ndarray | None:
+        return None
+
+    def carry(self, coefficients: np.ndarray, before: Basis) -> np.ndarray:
+        """The lattice lies in the domain, not on the grid: the same points, the same coefficients."""
+        return coefficients
+
+
+class GaussianSources:
+    """A source at every lattice point, for what lives at cell centres: a basis of centred fields, not of forces."""
+
+    def __init__(self, grid: Grid, dtype: np.typing.DTypeLike, spacing: float, radius: float) -> None:
+        self.grid = grid
+        self.dtype: np.dtype = np.dtype(dtype)
+        self._lattice = _Lattice(grid, dtype, spacing, radius)
+
+    @property
+    def count(self) -> int:
+        return int(np.prod(self._lattice.counts))
+
+    @cached_property
+    def _matrices(self) -> list[csr_array]:
+        return [self._lattice.matrix(axis, False, False) for axis in range(self.grid.dim)]
+
+    def force(self, coefficients: np.ndarray) -> Field:
+        values = apply_matrices(coefficients.reshape(self._lattice.counts), self._matrices)
+        return Field.of(self.grid, Kind.CENTRES, values, dtype=self.dtype)
+
+    def pull(self, force_bar: Field) -> np.ndarray:
+        return _gather(force_bar.array, self._matrices).ravel()
 
     def scales(self) -> np.ndarray | None:
         return None

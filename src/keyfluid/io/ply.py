@@ -1,4 +1,4 @@
-"""Points as PLY: binary little-endian, float32, with whatever goes with each point (velocity, colour)."""
+"""Points and meshes as PLY: binary little-endian, float32, with whatever goes with each point (velocity, colour)."""
 
 from __future__ import annotations
 
@@ -26,6 +26,17 @@ def ply_bytes(points: Mapping[str, np.ndarray], comments: Mapping[str, object] |
     header += [f"element vertex {len(table)}", *(f"property {kind} {name}" for name, kind in kinds.items())]
     header.append("end_header")
     return ("\n".join(header) + "\n").encode("ascii") + table.tobytes()
+
+
+def mesh_bytes(vertices: np.ndarray, triangles: np.ndarray, comments: Mapping[str, object] | None = None) -> bytes:
+    """A file's content: vertices (n, 3), triangles (m, 3) as numbers of vertices."""
+    faces = np.empty(len(triangles), [("count", "u1"), ("corners", "<i4", 3)])
+    faces["count"], faces["corners"] = 3, triangles
+    header = ["ply", "format binary_little_endian 1.0"]
+    header += [f"comment {name} {value}" for name, value in (comments or {}).items()]
+    header += [f"element vertex {len(vertices)}", *(f"property float {axis}" for axis in "xyz")]
+    header += [f"element face {len(triangles)}", "property list uchar int vertex_indices", "end_header"]
+    return ("\n".join(header) + "\n").encode("ascii") + vertices.astype("<f4").tobytes() + faces.tobytes()
 
 
 def read_ply(path: Path) -> dict[str, np.ndarray]:

@@ -5,6 +5,7 @@ from keyfluid.objectives.force import ForcePrice
 from keyfluid.objectives.picture import PictureKey, PictureMatch
 from keyfluid.objectives.shear import ShearPrice
 from keyfluid.objectives.sum import Scaled, SumOfObjectives
+from keyfluid.objectives.surface import SurfaceKey, SurfaceMatch
 from keyfluid.objectives.velocity import VelocityKey, VelocityMatch, root_mean_square
 
 __all__ = [
@@ -16,6 +17,8 @@ __all__ = [
     "Scaled",
     "ShearPrice",
     "SumOfObjectives",
+    "SurfaceKey",
+    "SurfaceMatch",
     "VelocityKey",
     "VelocityMatch",
     "root_mean_square",

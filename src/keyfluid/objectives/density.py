@@ -42,7 +42,8 @@ class DensityMatch:
                 key.mask.require(key.target.grid, key.target.kind, "keyframe: mask")
         self.keys = list(keys)
         self.blur = blur
-        self.scale = sum(key.weight * _square(key.masked(key.target)) for key in keys)
+        self.sizes = [_square(key.masked(key.target)) for key in keys]
+        self.scale = sum(key.weight * size for key, size in zip(keys, self.sizes))
         if not self.scale > 0:
             raise KeyfluidError("keyframe: every target is empty inside its region, or has weight 0; nothing to reach")
         self.errors: dict[int, float] = {}

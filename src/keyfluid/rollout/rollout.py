@@ -16,11 +16,22 @@ from typing import Protocol
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
-from keyfluid.models.smoke import Smoke
 from keyfluid.models.stage import Bars, Stage, State, Tape, run_adjoint, run_stages, state_bytes
 from keyfluid.rollout.forcing import Forcing, StoredForcing
 from keyfluid.rollout.plan import MemoryPlan, plan_memory
 from keyfluid.rollout.schedule import Schedule
+
+
+class Model(Protocol):
+    """What a rollout must know of a model: smoke or liquid."""
+
+    def initial_state(self) -> dict[str, Field]: ...
+
+    def constants(self, step: int) -> dict[str, Field]: ...
+
+    def active(self, step: int, inputs: State) -> list[Stage]:
+        """The stages of a step that have their inputs."""
+        ...
 
 
 class Objective(Protocol):
@@ -66,7 +77,7 @@ class Rollout:
     """
 
     def __init__(
-        self, model: Smoke, steps: int, budget: int | None = None, control_bytes: int = 0, first: int = 0
+        self, model: Model, steps: int, budget: int | None = None, control_bytes: int = 0, first: int = 0
     ) -> None:
         if steps < 0:
             raise KeyfluidError(f"rollout: {steps} steps; it takes zero or more")

@@ -24,7 +24,7 @@ FILES = (
     "scene.toml", "result.json", "checkpoint.npz", "strip.png", "report.html",
     "video.webp", "video.gif", "video.mp4", "latest.png", "changes.json",
 )  # fmt: skip
-FOLDERS = {"frames": "*.npz", "vdb": "*.vdb", "png": "*.png", "ply": "*.ply"}
+FOLDERS = {"frames": "*.npz", "vdb": "*.vdb", "png": "*.png", "ply": "*.ply", "mesh": "*.ply"}
 """Folders that belong to a run, and which of their files do."""
 
 _PARTS = "checkpoint.*.npz"

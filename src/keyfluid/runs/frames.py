@@ -8,7 +8,7 @@ go on from it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -36,6 +36,8 @@ class Frame:
     """(seconds, velocity) of the steps that led here; empty in scenes without keyframes."""
     meta: Mapping[str, Any]
     particles: dict[str, np.ndarray]
+    surface: np.ndarray | None = None
+    """A liquid's signed distance, metres; `densities` then has the share of each cell that it fills."""
 
 
 class FrameStore(Protocol):
@@ -112,8 +114,14 @@ class FolderFrames:
 class Frames:
     """Frames with their fields rebuilt: frames[3], len(frames), for frame in frames."""
 
-    def __init__(self, store: FrameStore, grid: Grid, fields: list[str]) -> None:
-        self.store, self.grid, self.fields = store, grid, fields
+    def __init__(
+        self,
+        store: FrameStore,
+        grid: Grid,
+        fields: list[str],
+        amount: Callable[[np.ndarray], np.ndarray] = lambda values: values,
+    ) -> None:
+        self.store, self.grid, self.fields, self._amount = store, grid, fields, amount
 
     def __len__(self) -> int:
         return len(self.store.indices())
@@ -139,8 +147,10 @@ class Frames:
                 for name, values in arrays.items()
                 if name.startswith(PARTICLES)
             }
-            densities = {name: np.asarray(arrays[name]).reshape(self.grid.cells) for name in self.fields}
+            stored = {name: np.asarray(arrays[name]).reshape(self.grid.cells) for name in self.fields}
+            densities = {name: self._amount(values) for name, values in stored.items()}
+            surface = stored.get("surface")
             carriers = [(seconds, faces[f"carrier.{i}"]) for i, seconds in enumerate(meta["carrier_seconds"])]
-            return Frame(index, densities, faces["velocity"], faces.get("force"), carriers, meta, particles)
+            return Frame(index, densities, faces["velocity"], faces.get("force"), carriers, meta, particles, surface)
         except (KeyError, ValueError):
             raise KeyfluidError(f"frame {index} does not fit the scene; run it again with --overwrite") from None

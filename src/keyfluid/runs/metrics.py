@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from keyfluid.controllers.interface import Keyframe, Problem
+from keyfluid.controllers.interface import FrameRecord, Keyframe, Problem
 from keyfluid.fields import Field
 from keyfluid.operators.project import relative_divergence
 from keyfluid.runs.flow_map import transported
@@ -67,6 +67,7 @@ def score_keyframes(problem: Problem, frames: Frames, until: int, carried: bool)
                 "relative_error": relative_error(density, key),
                 "iou": overlap(density, key),
                 "mass_ratio": mass_ratio(density, key),
+                **({} if problem.liquid is None else {"volume_error": mass_ratio(density, key) - 1}),
                 "bound": key.bound,
                 "transported_iou": iou,
             }
@@ -97,10 +98,12 @@ def next_error(problem: Problem, index: int, densities: Mapping[str, np.ndarray]
     return float(np.mean(errors)) if errors else None
 
 
-def worst_divergence(problem: Problem, time: float, carriers: Sequence[tuple[float, Field]]) -> float:
-    """The largest relative divergence of the fields that advected, since `time` seconds."""
-    worst = 0.0
-    for seconds, velocity in carriers:
+def worst_divergence(problem: Problem, record: FrameRecord) -> float:
+    """The largest relative divergence of the fields that advected since the frame before."""
+    if record.divergence is not None:
+        return record.divergence
+    worst, time = 0.0, (record.index - 1) / problem.fps
+    for seconds, velocity in record.carriers:
         time += seconds
         worst = max(worst, relative_divergence(velocity, problem.solids(time)))
     return worst
@@ -120,6 +123,21 @@ def mass_drift(metas: Sequence[Mapping[str, Any]]) -> float:
     return max(drifts, key=abs)
 
 
+def liquid_numbers(metas: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Volume at the start and the end (m^2 or m^3), what sources and taps gave, and how much was neither.
+
+    sourced: given by the control's sources; churn: volume they turned from air to liquid or back, over the liquid's,
+    summed over steps: sources that move liquid about give none in all.
+    """
+    if not metas:
+        return {}
+    start, end = (sum(meta["mass"].values()) for meta in (metas[0], metas[-1]))
+    given = sum(sum(meta["emitted"].values()) for meta in metas)
+    numbers = {name: sum(meta.get("numbers", {}).get(name, 0.0) for meta in metas) for name in ("sourced", "churn")}
+    lost = (end - start - given) / (start + given) if start + given > 0 else 0.0
+    return {"volume_start": start, "volume_end": end, "given": given, "volume_error": lost, **numbers}
+
+
 def force_norm(metas: Iterable[Mapping[str, Any]]) -> float:
     squares = [meta["force_square"] for meta in metas if meta["index"] > 0]
     return math.sqrt(sum(squares) / len(squares)) if squares else 0.0
@@ -137,6 +155,7 @@ def frame_history(
             "divergence": meta["divergence"],
             "steps": len(meta["step_seconds"]),
         }
+        entry.update(meta.get("numbers", {}))
         if meta["error"] is not None:
             entry["error"] = meta["error"]
         if meta["force_square"] > 0:

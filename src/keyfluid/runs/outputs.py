@@ -21,6 +21,7 @@ from keyfluid.render import (
     write_webp,
 )
 from keyfluid.runs.frames import Frames
+from keyfluid.runs.mesh_files import write_mesh
 from keyfluid.runs.pictures import Film, Painter
 from keyfluid.runs.ply_files import write_points
 from keyfluid.runs.vdb_files import vdb_path, write_frame
@@ -54,6 +55,8 @@ class Outputs:
             self.write_vdb(self.folder / "vdb")
         if getattr(self.problem.scene.control, "ply", False):
             self.write_ply(self.folder / "ply")
+        if self.problem.liquid is not None and self.problem.liquid.mesh and self.problem.grid.dim == 3:
+            self.write_meshes(self.folder / "mesh")
         if output.png:
             self.write_png(self.folder / "png")
         if output.video:
@@ -74,6 +77,13 @@ class Outputs:
         for index in self.frames.store.indices():
             self._told("ply", index, self.frames.store.indices()[-1])
             write_points(folder, self.problem, self.frames[index])
+
+    def write_meshes(self, folder: Path) -> None:
+        """The liquid's surface of every frame."""
+        _make(folder)
+        for index in self.frames.store.indices():
+            self._told("mesh", index, self.frames.store.indices()[-1])
+            write_mesh(folder, self.problem, self.frames[index])
 
     def write_png(self, folder: Path) -> None:
         start = self.problem.scene.output.start_frame
@@ -97,14 +107,10 @@ class Outputs:
         even = np.linspace(0, len(available) - 1, min(STRIP_FRAMES, len(available)))
         chosen = sorted({available[round(place)] for place in even} | set(_thinned(keys, STRIP_FRAMES)))
         pictures = [self.film[available.index(index)] for index in chosen]
-        targets = [self._target(index) for index in chosen]
+        targets = [self.painter.target(index) for index in chosen]
         labels = [f"frame {index}" for index in chosen]
         columns = STRIP_FRAMES if not keys else STRIP_FRAMES + 2
         save_png(self.folder / "strip.png", filmstrip(pictures, labels, targets, columns=columns))
-
-    def _target(self, index: int) -> np.ndarray | None:
-        here = {key.field: key.target for key in self.problem.keyframes if key.frame == index}
-        return self.painter.picture(here, index) if here else None
 
     def write_report(self, result: Mapping[str, Any]) -> None:
         scene = self.problem.scene

@@ -21,6 +21,7 @@ from keyfluid.render import (
     render_volume,
 )
 from keyfluid.render.colour import Colour
+from keyfluid.render.liquid import render_liquid_plane, render_liquid_volume
 from keyfluid.runs.frames import Frames
 from keyfluid.runs.marker_pictures import MarkerPainter, View
 from keyfluid.scenes.problem import Problem
@@ -41,7 +42,32 @@ class Painter:
         """A frame of the run: its markers where it has some and they can be drawn, else its densities."""
         if self._markers.can_draw:
             return self._markers.picture(frames, index, self.view(index), self.light())
-        return self.picture(frames[index].densities, index)
+        frame = frames[index]
+        return self.liquid(frame.surface, index) if frame.surface is not None else self.picture(frame.densities, index)
+
+    def target(self, frame: int) -> Picture | None:
+        """The keyframes of a frame, as they are wanted."""
+        here = [key for key in self.problem.keyframes if key.frame == frame]
+        if not here:
+            return None
+        if self.problem.liquid is None:
+            return self.picture({key.field: key.target for key in here}, frame)
+        grid = self.problem.grid
+        return self.liquid(here[0].body.signed_distance(grid.cells, grid.spacing, frame / self.problem.fps), frame)
+
+    def liquid(self, phi: np.ndarray, frame: int) -> Picture:
+        """A liquid's surface, from its signed distance."""
+        problem = self.problem
+        colour = _colour(problem.scene.matter.field[0].colour)
+        bodies = problem.solids(frame / problem.fps)
+        solid = bodies.solid if bodies is not None else None
+        if problem.grid.dim == 2:
+            return render_liquid_plane(phi, problem.grid.spacing, colour, solid, self.size)
+        view = self.view(frame)
+        return render_liquid_volume(
+            phi, problem.grid.spacing, colour, view.camera, self.light(), view.size, solid,
+            problem.scene.camera.floor, self._up,
+        )  # fmt: skip
 
     def view(self, frame: int) -> View:
         """The camera of a frame, and the size of its picture."""

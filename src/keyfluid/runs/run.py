@@ -130,7 +130,7 @@ def open_run(folder: str | Path) -> RunResult:
     result = place.result()
     if result is None:
         raise KeyfluidError(f"{place.path}: has no result.json yet; resume it: keyfluid resume {place.path}")
-    frames = Frames(place.frames, problem.grid, list(problem.densities))
+    frames = Frames(place.frames, problem.grid, list(problem.densities), problem.amount)
     return RunResult(result, frames, problem, place.path)
 
 

@@ -53,7 +53,7 @@ class Session:
     ) -> None:
         self.problem, self.method, self.folder = problem, method, folder
         self.store = folder.frames if folder is not None else MemoryFrames()
-        self.frames = Frames(self.store, problem.grid, list(problem.densities))
+        self.frames = Frames(self.store, problem.grid, list(problem.densities), problem.amount)
         self.restored: Checkpoint | None = None
         self.metas: dict[int, Mapping[str, Any]] = {}
         self.watch: Watch | None = None
@@ -82,7 +82,7 @@ class Session:
         kept = record.carriers if self.problem.keyframes else ()
         arrays.update({f"carrier.{i}": velocity.data for i, (_, velocity) in enumerate(kept)})
         arrays.update({PARTICLES + name: values for name, values in record.particles.items()})
-        densities = {name: state[name].array for name in self.problem.densities}
+        densities = {name: self.problem.amount(state[name].array) for name in self.problem.densities}
         volume = self.problem.grid.cell_volume
         for name, field in state.items():
             field.require_finite(f"frame {index}: {name}")
@@ -91,7 +91,8 @@ class Session:
             "time": index / self.problem.fps,
             "mass": {n: float(np.sum(d, dtype=np.float64)) * volume for n, d in densities.items()},
             "emitted": dict(record.emitted),
-            "divergence": metrics.worst_divergence(self.problem, (index - 1) / self.problem.fps, record.carriers),
+            "divergence": metrics.worst_divergence(self.problem, record),
+            "numbers": dict(record.numbers),
             "force_square": metrics.mean_square(record.force) if record.force is not None else 0.0,
             "error": metrics.next_error(self.problem, index, densities),
             "step_seconds": [seconds for seconds, _ in record.carriers],
@@ -243,6 +244,7 @@ class Session:
             "status": status,
             "keyframes": self._keyframes,
             "mass_drift": metrics.mass_drift(metas),
+            **({} if self.problem.liquid is None else {"liquid": metrics.liquid_numbers(metas)}),
             "max_divergence": max((meta["divergence"] for meta in metas), default=0.0),
             "force_norm": metrics.force_norm(metas),
             **self._counts,

@@ -2,8 +2,8 @@
 
 Grids (Houdini's names; `output.names = "blender"` in brackets): one fog volume per kind of smoke, `density` for the
 sum where there are several, with `Cd` [color] for their mixed colour; `vel` [velocity], `force`, vectors at cell
-centres; `target` at keyframes. 2D is a slab one voxel thick. The centre of cell i lies at (i + 1/2) dx; `output.up`
-turns the transform and the vectors about x.
+centres; `target` at keyframes. Of a liquid `surface`, a level set, in place of densities. 2D is a slab one voxel thick.
+The centre of cell i lies at (i + 1/2) dx; `output.up` turns the transform and the vectors about x.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from keyfluid.runs.pictures import centred, colour_of
 from keyfluid.scenes.problem import Problem
 
 _NAMES = {"houdini": {"vel": "vel", "Cd": "Cd"}, "blender": {"vel": "velocity", "Cd": "color"}}
+BAND = 3.0
+"""Half width of a level set's band, cells: what Houdini and Blender expect."""
+
 _TO_Z_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 """(x, y, z) with y up to (x, -z, y) with z up: a quarter turn about x."""
 
@@ -44,7 +47,7 @@ def write_frame(path: Path, problem: Problem, frame: Frame) -> None:
 
 def grids_of(problem: Problem, frame: Frame) -> list[VdbGrid]:
     names = _NAMES[problem.scene.output.names]
-    turn = _turn(problem)
+    turn = turn_of(problem)
     transform = np.eye(4)
     transform[:3, :3] = turn
     transform = transform @ cell_transform(problem.grid.spacing)
@@ -58,7 +61,14 @@ def grids_of(problem: Problem, frame: Frame) -> list[VdbGrid]:
         data = np.stack(parts, axis=-1) @ turn.T.astype(field.dtype)
         return VdbGrid(name, data, transform=transform, vector_type="contravariant relative")
 
-    grids = [fog(name, values) for name, values in frame.densities.items()]
+    def level_set(name: str, phi: np.ndarray) -> VdbGrid:
+        band = BAND * problem.grid.spacing
+        return VdbGrid(name, _deep(phi), transform=transform, grid_class="level set", background=band)
+
+    if frame.surface is not None:
+        grids = [level_set("surface", frame.surface)]
+    else:
+        grids = [fog(name, values) for name, values in frame.densities.items()]
     if len(frame.densities) > 1:
         total = sum(frame.densities.values())
         if "density" not in frame.densities:
@@ -73,7 +83,8 @@ def grids_of(problem: Problem, frame: Frame) -> list[VdbGrid]:
     return grids
 
 
-def _turn(problem: Problem) -> np.ndarray:
+def turn_of(problem: Problem) -> np.ndarray:
+    """From the scene's axes to those of files."""
     have, want = problem.scene.domain.up, problem.scene.output.up or problem.scene.domain.up
     if have == want:
         return np.eye(3)

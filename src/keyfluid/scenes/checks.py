@@ -14,24 +14,29 @@ from keyfluid.scenes.model import Body, Initial, KeyframeEntry, Obstacle, Scene,
 
 MESH_SUFFIXES = (".obj", ".ply", ".stl", ".gltf", ".glb")
 _SEQUENCE = re.compile(r"#|%0?\d*d|\*")
+LIQUID_METHODS = ("none", "adjoint", "target")
 _ONLY_3D = ("cylinder", "cone")
 _RESERVED = ("vel", "velocity", "force", "target", "temperature", "Cd", "surface")
 
 
 def check(scene: Scene) -> list[SceneError]:
     """Every fault that shows without reading a file's content."""
-    parts = (_domain, _fields, _bodies, _starts, _sources, _obstacles, _keyframes, _pictures, _flows, _edit, _camera)
+    parts = (
+        _domain, _fields, _bodies, _starts, _liquid, _sources, _obstacles, _keyframes, _pictures, _flows, _edit,
+        _camera,
+    )  # fmt: skip
     return [fault for part in parts for fault in part(scene)]
 
 
 def start_path(scene: Scene, index: int) -> str:
     """A single start is usually written as one table, without an index."""
-    return "smoke.initial" if len(scene.smoke.initial) == 1 else f"smoke.initial[{index}]"
+    table = "smoke" if scene.liquid is None else "liquid"
+    return f"{table}.initial" if len(scene.matter.initial) == 1 else f"{table}.initial[{index}]"
 
 
 def all_bodies(scene: Scene) -> Iterator[tuple[str, SolidBody]]:
     """Every body of the scene with its key path."""
-    for i, start in enumerate(scene.smoke.initial):
+    for i, start in enumerate(scene.matter.initial):
         yield start_path(scene, i), start
     for name, entries in (
         ("source", scene.source),
@@ -80,15 +85,15 @@ def _domain(scene: Scene) -> Iterator[SceneError]:
 
 
 def _fields(scene: Scene) -> Iterator[SceneError]:
-    names = [field.name for field in scene.smoke.field]
+    names = [field.name for field in scene.matter.field]
     if not names:
         yield SceneError("smoke.field", "is empty; name a field or leave the key out")
         return
-    for i, field in enumerate(scene.smoke.field):
+    for i, field in enumerate(scene.matter.field):
         path = f"smoke.field[{i}]"
         if field.name in names[:i]:
             yield SceneError(f"{path}.name", f"{field.name!r} is the name of another field; choose a new one")
-        if field.name in _RESERVED:
+        if field.name in _RESERVED and scene.liquid is None:
             yield SceneError(
                 f"{path}.name", f"{field.name!r} names another grid in VDB files; choose a new one"
             )
@@ -226,11 +231,12 @@ def _turn(path: str, angles: float | list[float] | None, dimension: int) -> Iter
 
 
 def _starts(scene: Scene) -> Iterator[SceneError]:
-    if not scene.smoke.initial and not scene.source:
-        yield SceneError("smoke.initial", "there is no smoke; give a start here, or a [[source]]")
+    if not scene.matter.initial and not scene.source:
+        what = "smoke" if scene.liquid is None else "liquid"
+        yield SceneError(f"{what}.initial", f"there is no {what}; give a start here, or a [[source]]")
     sized: set[str] = set()
-    for i, start in enumerate(scene.smoke.initial):
-        field = scene.field_of(start) if scene.smoke.field else ""
+    for i, start in enumerate(scene.matter.initial):
+        field = scene.field_of(start) if scene.matter.field else ""
         if start.mass != "first-key":
             continue
         path = f"{start_path(scene, i)}.mass"
@@ -241,6 +247,28 @@ def _starts(scene: Scene) -> Iterator[SceneError]:
             yield SceneError(
                 path, f'"first-key" needs a keyframe of {field!r}; add one, or give a number or nothing'
             )
+
+
+def _liquid(scene: Scene) -> Iterator[SceneError]:
+    if scene.liquid is None:
+        return
+    if scene.smoke != type(scene.smoke)():
+        yield SceneError("liquid", "stands beside [smoke]; keep only one of them")
+    sides = scene.domain.boundary
+    if "open" in ([sides] if isinstance(sides, str) else sides):
+        yield SceneError("domain.boundary", 'a liquid needs "walls" or "periodic" sides; "open" would let it leave')
+    if scene.control.method not in LIQUID_METHODS:
+        known = ", ".join(f'"{method}"' for method in LIQUID_METHODS)
+        yield SceneError("control.method", f'"{scene.control.method}" steers no liquid; use {known}')
+    if scene.picture:
+        yield SceneError("picture", "only smoke has a look to reach; use a keyframe")
+    for i, source in enumerate(scene.source):
+        for key in ("density", "rate"):
+            if getattr(source, key) is not None:
+                yield SceneError(f"source[{i}].{key}", "a source of liquid keeps its region full; remove it")
+    for i, entry in enumerate(scene.keyframe):
+        if entry.mass == "match":
+            yield SceneError(f"keyframe[{i}].mass", 'a liquid can\'t be thinned; use "resize" or "keep"')
 
 
 def _sources(scene: Scene) -> Iterator[SceneError]:
@@ -296,7 +324,7 @@ def _pictures(scene: Scene) -> Iterator[SceneError]:
             yield SceneError(
                 f"picture[{i}].frame", f"{entry.frame} is not one of the frames 1 to {scene.time.frames}"
             )
-        if entry.field is not None and entry.field not in {field.name for field in scene.smoke.field}:
+        if entry.field is not None and entry.field not in {field.name for field in scene.matter.field}:
             yield SceneError(f"picture[{i}].field", f"{entry.field!r} is not a field of the smoke")
 
 
@@ -353,7 +381,7 @@ def _keyframes(scene: Scene) -> Iterator[SceneError]:
             )
         elif not key.frame <= until <= last:
             yield SceneError(f"{path}.until", f"frame {until} is not in {key.frame} to {last}; mend it")
-        elif scene.smoke.field:
+        elif scene.matter.field:
             field = scene.field_of(key)
             for frame in range(key.frame, until + 1):
                 other = taken.setdefault((field, frame), path)
@@ -367,7 +395,7 @@ def _keyframes(scene: Scene) -> Iterator[SceneError]:
 
 def _holds(scene: Scene, taken: dict[tuple[str, int], str]) -> Iterator[SceneError]:
     for i, key in enumerate(scene.keyframe):
-        if not scene.smoke.field or not key.hold:
+        if not scene.matter.field or not key.hold:
             continue
         end = key.until if key.until is not None else key.frame
         later = [f for field, f in taken if field == scene.field_of(key) and f > end]

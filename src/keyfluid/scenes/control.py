@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from keyfluid.scenes.bodies import File, Table
-from keyfluid.scenes.wants import Flag, NotNegative, Positive, number, whole
+from keyfluid.scenes.wants import Flag, NotNegative, Positive, Wants, is_whole, number, whole
 
 Multiplier = Annotated[float, number(at_least=0, at_most=1e4)]
 Coefficient = Annotated[float, number(at_least=0, at_most=1e9)]
+
+
+def _is_span(value: Any) -> bool:
+    whole_numbers = isinstance(value, list) and len(value) == 2 and all(is_whole(v) for v in value)
+    return whole_numbers and 0 <= value[0] < value[1]
 
 
 class NoControl(Table):
@@ -277,10 +282,22 @@ class AdjointControl(OptimisedControl):
         "potential on every edge",
     )
     spacing: Positive | None = Field(
-        default=None, description="metres between lattice points; default L/16 in 2D, L/8 in 3D, L the longest side"
+        default=None,
+        description="metres between lattice points; default L/16 in 2D, L/8 in 3D, L the longest side; of a liquid 2 "
+        "cells",
     )
     radius: Positive | None = Field(
         default=None, description="of a wind or vortex, exp(-d^2/r^2), in metres; default 1.5 times the spacing"
+    )
+    sources: Flag = Field(
+        default=False,
+        description="of a liquid: Gaussian sources, which add to its level set, on the winds' lattice beside them",
+    )
+    source_alpha: Coefficient | None = Field(
+        default=None, description="price of the sources' squares, in cells of the level set and steps; default 0.01"
+    )
+    act: Annotated[list[int], Wants("two frames, the first below the second", _is_span)] | None = Field(
+        default=None, description="frames between which the control acts: after an impact, say; default: all"
     )
 
 

@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from keyfluid.scenes.bodies import KIND_KEYS, SHAPE_KEYS, Body, SolidBody
+from keyfluid.scenes.liquid import Liquid, LiquidInitial
 from keyfluid.scenes.model import (
     Camera,
     Domain,
@@ -82,6 +83,8 @@ _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     ("[smoke]", "", Smoke),
     ("smoke.initial", "One table, or several as `[[smoke.initial]]`; and the keys of a body.", Initial),
     ("[[smoke.field]]", "The first is the default of every `field` key.", SmokeField),
+    ("[liquid]", "", Liquid),
+    ("liquid.initial", "One table, or several as `[[liquid.initial]]`; and the keys of a body.", LiquidInitial),
     ("[[source]]", "And the keys of a body.", Source),
     ("[[obstacle]]", "And the keys of a body (`shape` or `mesh`).", Obstacle),
     ("[[obstacle.path]]", "", PathPoint),

@@ -78,15 +78,17 @@ class FieldPlan:
         solid: np.ndarray,
     ) -> None:
         self.name, self.scene, self.grid, self._solid = name, scene, grid, solid
-        self._starts = [(i, body) for i, body in starts if scene.field_of(scene.smoke.initial[i]) == name]
+        self._starts = [(i, body) for i, body in starts if scene.field_of(scene.matter.initial[i]) == name]
         self.sources = [source for source in sources if source.field == name]
         self.peak = max(
-            [scene.smoke.initial[i].density * body.peak for i, body in self._starts]
+            [scene.matter.initial[i].density * body.peak for i, body in self._starts]
             + [source.density for source in self.sources if source.density is not None],
             default=1.0,
         )
         self.start = np.zeros(grid.cells)
         self.winds: list[tuple[np.ndarray, tuple[float, ...]]] = []
+        self.bodies: list[PlacedBody] = []
+        """The starts, after sizing."""
         self.first_key: int | None = None
         self.warnings: list[str] = []
 
@@ -99,7 +101,7 @@ class FieldPlan:
 
     def size_starts(self, keys: list[tuple[int, PlacedBody]]) -> None:
         """Draw the starts, those with mass = "first-key" last."""
-        entries = self.scene.smoke.initial
+        entries = self.scene.matter.initial
         for i, body in sorted(self._starts, key=lambda start: entries[start[0]].mass == "first-key"):
             entry, path = entries[i], start_path(self.scene, i)
             try:
@@ -112,6 +114,7 @@ class FieldPlan:
             except KeyfluidError as error:
                 raise SceneError(f"{path}.mass", str(error)) from None
             coverage = body.coverage(self.grid)
+            self.bodies.append(body)
             if not coverage.any():
                 raise SceneError(
                     f"{path}.{body.kind}", "has no smoke inside the domain; check center and size"

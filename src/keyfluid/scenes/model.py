@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
 from keyfluid.scenes.bodies import Body, File, SolidBody, Table
 from keyfluid.scenes.control import AnyControl, NoControl
+from keyfluid.scenes.liquid import Liquid
 from keyfluid.scenes.wants import (
     Angles,
     ColourValue,
@@ -360,6 +362,7 @@ class Scene(Table):
     domain: Domain = Field(default=Domain(), description="the box")
     time: Time = Field(default=Time(), description="its length")
     smoke: Smoke = Field(default=Smoke(), description="the smoke")
+    liquid: Liquid | None = Field(default=None, description="a liquid instead of smoke")
     source: list[Source] = Field(default=[], description="inflows")
     obstacle: list[Obstacle] = Field(default=[], description="solids")
     keyframe: list[KeyframeEntry] = Field(default=[], description="shapes to reach")
@@ -378,4 +381,9 @@ class Scene(Table):
 
     def field_of(self, entry: Initial | Source | KeyframeEntry | PictureEntry) -> str:
         """The name of the kind of smoke an entry refers to."""
-        return entry.field if entry.field is not None else self.smoke.field[0].name
+        return entry.field if entry.field is not None else self.matter.field[0].name
+
+    @cached_property
+    def matter(self) -> Smoke:
+        """What there is to place: the smoke, or the liquid as smoke of density 1."""
+        return self.smoke if self.liquid is None else Smoke.model_validate(self.liquid.as_smoke())

@@ -6,7 +6,10 @@
     problem.grid, .dtype, .fps, .frames    Grid; float32 or float64; frame f is at f / fps seconds
     problem.steps_per_frame, .dt           fixed steps and their length in seconds, or None, None for "auto":
     problem.cfl                            then the runner takes steps of at most cfl cells, trimmed to frames
-    problem.densities                      {field: Field of centres}, in the scene's order; zero in solids
+    problem.densities                      {field: Field of centres}, in the scene's order; zero in solids. Of a
+                                           liquid {"surface": signed distance}
+    problem.amount(values)                 what counts as matter in a cell: density, or the share that liquid fills
+    problem.liquid                         [liquid], or None for smoke
     problem.velocity                       Field of faces at frame 0, not yet projected
     problem.sources                        [Emission]: mask, rate or density, velocity, start and stop frames;
                                            wind(grid) gives its velocity as face mask and face values
@@ -37,10 +40,13 @@ import numpy as np
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.fields import Field, density
 from keyfluid.grid import Grid
+from keyfluid.models.liquid import filled
 from keyfluid.scenes.checks import check, kinds_of, start_path
 from keyfluid.scenes.faults import SceneErrors, raise_any
 from keyfluid.scenes.flows import Flow, place_flow
 from keyfluid.scenes.keyframes import FieldPlan, Keyframe, TargetMaker
+from keyfluid.scenes.liquid import SURFACE, Liquid
+from keyfluid.scenes.liquid_surface import liquid_faults, surface_at_start
 from keyfluid.scenes.load import preview
 from keyfluid.scenes.memory import make_grid, memory_estimate, memory_fault, memory_of_machine
 from keyfluid.scenes.model import Scene
@@ -85,6 +91,14 @@ class Problem:
     @property
     def memory_limit_bytes(self) -> int | None:
         return memory_of_machine()
+
+    @property
+    def liquid(self) -> Liquid | None:
+        return self.scene.liquid
+
+    def amount(self, values: np.ndarray) -> np.ndarray:
+        """Density, or of a liquid the share of each cell that it fills."""
+        return values if self.liquid is None else filled(values, self.grid.spacing)
 
     def coarser(self, factor: int) -> Problem:
         """The same scene with `factor` times fewer cells per axis."""
@@ -133,9 +147,9 @@ class _Builder:
         assert solids is not None
         now = solids(0.0)
         solid = now.solid if now is not None else np.zeros(grid.cells, dtype=bool)
-        plans = {f.name: FieldPlan(f.name, scene, grid, starts, sources, solid) for f in scene.smoke.field}
+        plans = {f.name: FieldPlan(f.name, scene, grid, starts, sources, solid) for f in scene.matter.field}
         for plan in plans.values():
-            with self.at("smoke.initial"):
+            with self.at(start_path(scene, 0)):
                 plan.size_starts(keys)
         raise_any(self.faults)
         for i, placed in keys:
@@ -169,25 +183,33 @@ class _Builder:
             steps_per_frame=steps,
             dt=None if steps is None else 1.0 / (scene.time.fps * steps),
             cfl=scene.simulation.cfl,
-            densities={name: density(grid, plan.start, self.dtype) for name, plan in plans.items()},
+            densities=self._densities(plans, maker.sorted()),
             velocity=velocity_of_starts(grid, winds, self.dtype),
             sources=sources,
             solids=solids,
-            buoyancy=scene.smoke.buoyancy,
+            buoyancy=scene.matter.buoyancy,
             up={"y": 1, "z": 2}[scene.domain.up],
-            viscosity=scene.smoke.viscosity,
-            vorticity=scene.smoke.vorticity,
+            viscosity=scene.matter.viscosity,
+            vorticity=scene.matter.vorticity,
             keyframes=maker.sorted(),
             pictures=pictures,
             flows=flows,
             edit=edit,
             colours={
-                f.name: f.colour if isinstance(f.colour, str) else tuple(f.colour) for f in scene.smoke.field
+                f.name: f.colour if isinstance(f.colour, str) else tuple(f.colour) for f in scene.matter.field
             },
             peaks={name: plan.peak for name, plan in plans.items()},
             warnings=self.warnings + maker.warnings,
             memory_estimate_bytes=memory_estimate(scene, grid),
         )
+
+    def _densities(self, plans: dict[str, FieldPlan], keyframes: list[Keyframe]) -> dict[str, Field]:
+        """What the state begins with beside its velocity."""
+        if self.scene.liquid is None:
+            return {name: density(self.grid, plan.start, self.dtype) for name, plan in plans.items()}
+        surface = surface_at_start(plans[SURFACE], self.grid, self.dtype)
+        raise_any(list(liquid_faults(self.scene, self.grid, surface, plans[SURFACE], keyframes)))
+        return {SURFACE: surface}
 
     def _compare_sizes(self) -> None:
         for axis, (wanted, made) in enumerate(zip(self.scene.domain.size, self.grid.size)):
@@ -229,7 +251,7 @@ class _Builder:
 
     def _starts(self) -> list[tuple[int, PlacedBody]]:
         found = []
-        for i, entry in enumerate(self.scene.smoke.initial):
+        for i, entry in enumerate(self.scene.matter.initial):
             with self.at(f"{start_path(self.scene, i)}.{kinds_of(entry)[0]}"):
                 placed = place(entry, self.scene)
                 if placed.leaves_domain(self.grid)[0]:

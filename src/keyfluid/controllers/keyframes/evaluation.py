@@ -17,7 +17,7 @@ from keyfluid.controllers.keyframes.settings import Settings
 from keyfluid.controllers.keyframes.stages import Stage
 from keyfluid.controllers.keyframes.windows import Window, state_on
 from keyfluid.controllers.march import Clock
-from keyfluid.controllers.smoke_steps import SmokeSteps
+from keyfluid.controllers.steps import steps_of
 from keyfluid.controls import Control, ControlForcing
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field, density
@@ -31,11 +31,14 @@ from keyfluid.objectives import (
     Scaled,
     ShearPrice,
     SumOfObjectives,
+    SurfaceKey,
+    SurfaceMatch,
     VelocityKey,
     VelocityMatch,
     root_mean_square,
 )
 from keyfluid.operators.blur import Blur, gaussian_blur, gaussian_pyramid
+from keyfluid.operators.redistance import Redistance
 from keyfluid.rollout import MemoryPlan, Rollout
 
 SHARE = 0.6
@@ -53,6 +56,20 @@ def density_keys(problem: Problem, window: Window) -> list[DensityKey]:
             if not window.first < frame <= window.last:
                 continue
             keys.append(DensityKey(frame * steps, key.field, target, key.weight, mask))
+    return keys
+
+
+def surface_keys(problem: Problem, window: Window) -> list[SurfaceKey]:
+    """The keyframes of a liquid by step: signed distances, marched like the liquid's own."""
+    steps, grid = problem.steps_per_frame or 1, problem.grid
+    keys = []
+    for key in problem.keyframes:
+        distance = key.body.signed_distance(grid.cells, grid.spacing, key.frame / problem.fps)
+        (target,) = Redistance(grid).forward(density(grid, distance, problem.dtype))
+        mask = None if key.mask is None else density(grid, key.mask, problem.dtype)
+        for frame in range(key.frame, min(key.frame + key.hold, problem.frames) + 1):
+            if window.first < frame <= window.last:
+                keys.append(SurfaceKey(frame * steps, target, key.weight, mask))
     return keys
 
 
@@ -116,33 +133,48 @@ class Evaluation:
         problem = stage.problem
         self.problem, self.control = problem, stage.control
         self.dt = 1.0 / (problem.fps * (problem.steps_per_frame or 1))
-        self._smoke = SmokeSteps(problem)
-        model = self._smoke.model(self.dt)
-        timing = stage.control.timing
+        self._fluid = steps_of(problem)
+        model = self._fluid.model(self.dt)
+        steps, first = self._span(stage)
         limit = problem.memory_limit_bytes
         budget = settings.budget or (None if limit is None else int(SHARE * limit))
         vectors = optimiser_bytes(stage.control, settings.history)
-        self._rollout = Rollout(model, timing.steps, budget, vectors, timing.first)
+        self._rollout = Rollout(model, steps, budget, vectors, first)
         if start is None and problem.edit is not None:
             start = problem.edit.record(problem.edit.first).state
         self._under = own_forces(problem, keep=None)
         given = {**problem.densities, "velocity": problem.velocity} if start is None else state_on(problem, start)
         self._state = model.initial_state(**given)
-        keys, pictures = density_keys(problem, stage.window), picture_keys(problem, stage.window)
-        self.match = DensityMatch(keys, _gamma(problem, settings, stage.blur)) if keys else None
+        pictures = picture_keys(problem, stage.window)
+        self.match = self._match(stage, settings)
         self.looks = PictureMatch(pictures) if pictures else None
         flows = velocity_keys(problem, stage.window)
         self.flows = VelocityMatch(flows) if flows else None
-        shear = [ShearPrice(settings.shear, timing.steps, self.dt, timing.first)] if settings.shear > 0 else []
+        shear = [ShearPrice(settings.shear, steps, self.dt, first)] if settings.shear > 0 else []
         matches = [part for part in (self.match, self.looks) if part is not None]
         ends = goal_terms(problem, stage.window, goal) if goal is not None else []
         self._objective = SumOfObjectives([*matches, *([self.flows] if self.flows else []), *ends, *shear])
-        self._price = None
+        scale = sum(part.scale for part in matches) or 1.0
+        cells = self.dt / problem.grid.spacing
+        self._price = self._source_price = None
         if settings.alpha > 0 or settings.beta > 0:
-            cells = (self.dt**2 / problem.grid.spacing) ** 2
-            scale = sum(part.scale for part in matches) or 1.0
-            self._price = ForcePrice(settings.alpha, settings.beta, cells / (2 * scale))
+            self._price = ForcePrice(settings.alpha, settings.beta, (cells * self.dt) ** 2 / (2 * scale))
+        if settings.sources and settings.source_alpha > 0:
+            self._source_price = ForcePrice(settings.source_alpha, 0.0, cells**2 / (2 * scale))
         self.evaluations = 0
+
+    def _span(self, stage: Stage) -> tuple[int, int]:
+        """How many steps the window has, and the number of its first."""
+        steps = self.problem.steps_per_frame or 1
+        return (stage.window.last - stage.window.first) * steps, stage.window.first * steps
+
+    def _match(self, stage: Stage, settings: Settings) -> DensityMatch | SurfaceMatch | None:
+        """The distance to the keyframes; None if the window has none."""
+        if self.problem.liquid is not None:
+            surfaces = surface_keys(self.problem, stage.window)
+            return SurfaceMatch(surfaces, stage.blur) if surfaces else None
+        keys = density_keys(self.problem, stage.window)
+        return DensityMatch(keys, _gamma(self.problem, settings, stage.blur)) if keys else None
 
     @property
     def plan(self) -> MemoryPlan:
@@ -159,15 +191,13 @@ class Evaluation:
             elif self.flows is not None:
                 squares = [(key.weight, self.flows.errors[i]) for i, key in enumerate(self.flows.keys)]
         else:
-            squares = [
-                (key.weight * key.masked(key.target).norm() ** 2, self.match.errors[i])
-                for i, key in enumerate(self.match.keys)
-            ]
+            weights = [key.weight for key in self.match.keys]
+            squares = [(w * size, self.match.errors[i]) for i, (w, size) in enumerate(zip(weights, self.match.sizes))]
         total = sum(w for w, _ in squares)
         return math.sqrt(sum(w * e * e for w, e in squares) / total) if total > 0 else 0.0
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
-        forcing = ControlForcing(self.control, vector, self._price, self._others)
+        forcing = ControlForcing(self.control, vector, self._price, self._others, self._source_price)
         self.evaluations += 1
         try:
             gradient = self._rollout.gradient(self._state, self._objective, forcing)
@@ -184,7 +214,7 @@ class Evaluation:
         return {frame: kept[frame * steps] for frame in frames}
 
     def _others(self, step: int) -> dict[str, Field]:
-        inputs = self._smoke.rates(Clock(step, self.dt))
+        inputs = self._fluid.rates(Clock(step, self.dt))
         under = self._under(step) if self._under is not None else None
         return inputs if under is None else {**inputs, "force": under}
 

@@ -56,6 +56,9 @@ class Settings:
     beta: float
     shear: float
     coarse: int
+    sources: bool
+    source_alpha: float
+    act: tuple[int, int] | None
     schedule: str
     span: int | None
     rounds: int
@@ -73,8 +76,10 @@ class Settings:
             return found if found is not None else preset.get(name, default)
 
         basis = value("basis", "potential")
-        spacing = value("spacing", longest / (16 if dim == 2 else 8))
-        limit = highest_wave(grid)
+        liquid = problem.liquid is not None
+        spacing = value("spacing", 2 * grid.spacing if liquid else longest / (16 if dim == 2 else 8))
+        _refuse(problem, value("gamma", "auto"), value("schedule", "auto"), bool(value("sources", False)))
+        limit, dx = highest_wave(grid), grid.spacing
         cutoff = value("cutoff", None if dim == 2 or value("bands", "full") == "grow" else min(limit, _FULL_3D))
         if cutoff is not None and cutoff > limit * (1 + 1e-9):
             raise SceneError(
@@ -98,21 +103,37 @@ class Settings:
             growth=value("growth", KOLMOGOROV),
             scaling=value("scaling", 1.5 if dim == 2 else 2.0) if basis == "potential" else 0.0,
             tau=value("tau", 5e-5 if dim == 2 else 1e-5),
-            iterations=value("iterations", 120),
+            iterations=value("iterations", 75 if liquid else 120),
             history=value("history", 10),
             gamma=value("gamma", "auto"),
-            blur=tuple(value("blur", (0.04 * longest, 0.02 * longest, 0.0))),
+            blur=tuple(
+                value("blur", [4 * dx, 2 * dx, dx] if liquid else (0.04 * longest, 0.02 * longest, 0.0))
+            ),
             levels=value("levels", 4),
             alpha=value("alpha", 0.0),
             beta=value("beta", 0.0),
-            shear=value("shear", 1.0 if dim == 2 else 3.0),
-            coarse=min(coarse, most) if coarse is not None else most,
+            shear=value("shear", 0.0 if liquid else 1.0 if dim == 2 else 3.0),
+            coarse=min(coarse, most) if coarse is not None else 0 if liquid else most,
+            sources=bool(value("sources", False)),
+            source_alpha=value("source_alpha", 0.01),
+            act=None if value("act") is None else (value("act")[0], value("act")[1]),
             schedule=value("schedule", "auto"),
             span=value("span"),
             rounds=value("rounds", 8),
             start=value("start"),
             budget=None if value("memory") is None else int(value("memory") * 1e6),
         )
+
+    def acting(self, first: int, last: int) -> tuple[int, int]:
+        """The frames of a window between which the control acts."""
+        if self.act is None:
+            return first, last
+        begin, end = max(first, self.act[0]), min(last, self.act[1])
+        if begin >= end:
+            raise SceneError(
+                "control.act", f"frames {self.act[0]} to {self.act[1]} leave nothing of {first} to {last}; mend it"
+            )
+        return begin, end
 
     def iterations_of(self, final_grid: bool) -> int:
         """A coarser grid is only a start: half of the iterations are enough there."""
@@ -133,3 +154,15 @@ class Settings:
                 found.append(whole)
             n += 1
         return [*found, last]
+
+
+def _refuse(problem: Problem, gamma: str, schedule: str, sources: bool) -> None:
+    """What goes only with smoke, or only with liquids."""
+    if problem.liquid is None:
+        if sources:
+            raise SceneError("control.sources", "would let smoke appear where it is wanted; they are for a [liquid]")
+        return
+    if gamma != "auto":
+        raise SceneError("control.gamma", "a liquid's gamma is 2 atan(x / w) / pi; give its widths w as `blur`")
+    if schedule == "shooting":
+        raise SceneError("control.schedule", '"shooting" is for smoke; use "sequence" or "halves"')

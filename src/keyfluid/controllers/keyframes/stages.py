@@ -19,6 +19,7 @@ from keyfluid.controls import (
     DenseForces,
     DensePotential,
     FilteredForces,
+    GaussianSources,
     GaussianVortices,
     GaussianWinds,
     SpectralPotential,
@@ -33,7 +34,10 @@ _MEETING = 0.4
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """One minimisation: a grid, a control and a blur of the densities compared (metres; 0: none)."""
+    """One minimisation: a grid, a control and a blur of the densities compared (metres; 0: none).
+
+    Of a liquid `blur` is the width w of gamma (objectives/surface.py).
+    """
 
     problem: Problem
     window: Window
@@ -75,7 +79,7 @@ def _levels(problem: Problem, coarse: int) -> list[Problem]:
 def _blurs(problem: Problem, settings: Settings, window: Window, first: bool) -> tuple[float, ...]:
     """Widths of gamma, one stage each. "auto" blurs in the very first stages, and only smoke that must go far: where
     smoke and target do not meet, moving smoke changes nothing, and dissolving it is the nearest way down."""
-    if settings.gamma == "blur":
+    if settings.gamma == "blur" or problem.liquid is not None:
         return settings.blur
     if settings.gamma != "auto" or not first:
         return (0.0,)
@@ -88,7 +92,7 @@ def _farthest(problem: Problem, window: Window) -> float:
     """The longest way between centres of mass, from the start or a key to the next, if the shapes hardly meet there."""
     farthest = 0.0
     for name, start in problem.densities.items():
-        here = start.array
+        here = problem.amount(start.array)
         for key in problem.keyframes:
             if key.field != name:
                 continue
@@ -109,13 +113,18 @@ def _middle(problem: Problem, density: np.ndarray) -> np.ndarray:
 def make_control(problem: Problem, settings: Settings, cutoff: float | None, window: Window) -> Control:
     """The control of a grid, a band and a window of time."""
     steps = problem.steps_per_frame or 1
-    count = (window.last - window.first) * steps
+    first, last = settings.acting(window.first, window.last)
+    count = (last - first) * steps
     length = settings.window if settings.time in ("windows", "integrated") else 1
     if length > count:
         raise SceneError("control.window", f"{length} steps is longer than the {count} that are controlled; shorten it")
     dt = 1.0 / (problem.fps * steps)
-    timing = Timing(settings.time, count, dt, length, first=window.first * steps)  # type: ignore[arg-type]
-    return Control(_basis(problem, settings, cutoff), timing)
+    timing = Timing(settings.time, count, dt, length, first=first * steps)  # type: ignore[arg-type]
+    sources = None
+    if settings.sources:
+        lattice = GaussianSources(problem.grid, problem.dtype, settings.spacing, settings.radius)
+        sources = Control(lattice, Timing("step", count, dt, first=first * steps))
+    return Control(_basis(problem, settings, cutoff), timing, sources)
 
 
 def _basis(problem: Problem, settings: Settings, cutoff: float | None) -> Basis:
@@ -142,8 +151,11 @@ def carry(vector: np.ndarray, before: Control, after: Control) -> np.ndarray:
     """A control vector of one stage in the variables of the next."""
     if before is after:
         return vector
-    sets = vector.reshape(before.timing.count, before.basis.count)
-    return np.concatenate([after.basis.carry(c, before.basis) for c in sets])
+    sets = vector[: before.own].reshape(before.timing.count, before.basis.count)
+    carried = [after.basis.carry(c, before.basis) for c in sets]
+    if before.sources is not None and after.sources is not None:
+        carried.append(carry(vector[before.own :], before.sources, after.sources))
+    return np.concatenate(carried)
 
 
 def _label(problem: Problem, settings: Settings, cutoff: float | None, blur: float) -> str:
@@ -151,5 +163,5 @@ def _label(problem: Problem, settings: Settings, cutoff: float | None, blur: flo
     if settings.bands == "grow":
         parts.append(f"k <= {cutoff:g}")
     if blur > 0:
-        parts.append(f"blur {blur:.3g} m")
+        parts.append(f"{'blur' if problem.liquid is None else 'w'} {blur:.3g} m")
     return ", ".join(parts)

@@ -85,6 +85,15 @@ class Pieces:
         parts = [mixed for control, vector in self.parts if (mixed := control.mixed(vector, step)) is not None]
         return parts[0]
 
+    def source(self, step: int) -> Field | None:
+        """What is added to a liquid's level set."""
+        total: Field | None = None
+        for control, vector in self.parts:
+            source = control.source(vector, step)
+            if source is not None:
+                total = source if total is None else total + source
+        return total
+
     def and_then(self, control: Control, vector: np.ndarray) -> Pieces:
         """These, and one more."""
         more = Pieces(self._under)
