@@ -197,6 +197,14 @@ def densities_at(evaluation: Evaluation, vector: np.ndarray, frame: int) -> Mapp
     return {name: state[name].array for name in evaluation.problem.densities}
 
 
+def _limit_colours(path: Path, colours: int) -> None:
+    """Few colours make small files."""
+    from PIL import Image
+
+    Image.open(path).convert("P", palette=Image.Palette.ADAPTIVE, colors=colours).save(path, optimize=True)
+    print(f"\n{path}\n", flush=True)
+
+
 def save_strip(
     name: str,
     pictures: Sequence[np.ndarray],
@@ -206,12 +214,9 @@ def save_strip(
     colours: int = 64,
 ) -> None:
     """docs/images/spectral_NAME.png, with few colours so that it stays small."""
-    from PIL import Image
-
     path = chosen.images / f"spectral_{name}.png"
     save_png(path, filmstrip(pictures, labels, columns=columns, tile=tile))
-    Image.open(path).convert("P", palette=Image.Palette.ADAPTIVE, colors=colours).save(path, optimize=True)
-    print(f"\n{path}\n", flush=True)
+    _limit_colours(path, colours)
 
 
 def frame_pictures(result: RunResult, frames: Sequence[int], size: int = 200) -> list[np.ndarray]:
@@ -234,4 +239,4 @@ def save_plot(name: str, width: float, height: float, draw: Callable[[Any], None
     path = chosen.images / f"spectral_{name}.png"
     figure.savefig(path, dpi=90)
     pyplot.close(figure)
-    print(f"\n{path}\n", flush=True)
+    _limit_colours(path, 24)
