@@ -16,8 +16,10 @@ _count: int | None = None
 
 
 def available() -> int:
-    """Cores this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    """Cores this process may run on, or NUMBA_NUM_THREADS where that is less."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    wanted = os.environ.get("NUMBA_NUM_THREADS", "")
+    return min(cores, int(wanted)) if wanted.isdigit() and int(wanted) else cores
 
 
 def set_threads(count: int) -> None:

@@ -50,3 +50,13 @@ def test_importing_is_fast_and_leaves_numba_alone():
         seconds.append(time.perf_counter() - start)
     assert min(seconds) < 1.0
     assert not {"numba", "matplotlib", "scipy"} & set(loaded.split())
+
+
+def test_fewer_threads_by_numbas_variable(monkeypatch):
+    from keyfluid.threads import available
+
+    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+    cores = available()
+    for said, wanted in (("1", 1), (str(cores + 3), cores), ("0", cores), ("many", cores)):
+        monkeypatch.setenv("NUMBA_NUM_THREADS", said)
+        assert available() == wanted
