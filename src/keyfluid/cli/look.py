@@ -118,11 +118,12 @@ def check(
     everything: Annotated[bool, typer.Option("--all", help="Every kind of advection in 3D too.")] = False,
 ) -> None:
     """Is keyfluid right on this machine? Derivatives, divergence and bits, as a table."""
+    from keyfluid.threads import available
     from keyfluid.verify import print_table, run_checks
 
     terminal = sys.stderr.isatty()
-    dot = (lambda row: print(".", end="", file=sys.stderr, flush=True)) if terminal else None
-    rows = run_checks(dot, everything)
+    dots = (lambda rows: print("." * len(rows), end="", file=sys.stderr, flush=True)) if terminal else None
+    rows = run_checks(dots, everything, processes=available())
     if terminal:
         print(file=sys.stderr)
     print_table(rows)

@@ -178,24 +178,18 @@ def advect(tableau, scale, lattices, bases, points, carried, velocity, feet, out
 
 
 @parallel_kernel
-def advect_tangent(tableau, scale, lattices, bases, points, carried, velocity, feet, d_carried, d_velocity,
-                   d_feet, d_out, slabs, way, rate, corner, part, place, slope):  # fmt: skip
-    """d_out for a change of the carried values and of the velocity (or of the shared feet)."""
+def advect_tangent(lattices, bases, points, carried, feet, d_carried, d_feet, d_out, slabs, way, rate, corner,
+                   part, place, slope):  # fmt: skip
+    """d_out for a change of the carried values and of feet that were traced before, shared or not."""
     m0, m = points[0], points[1]
     for slab in prange(slabs):
         w, q, p = slab * 6 * m, slab * 4 * m, slab * (place.size // slabs)
         near = p + place.size // slabs - m
         here = 2 * near
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
-            if tableau.shape[0] > 0:
-                trace_slopes_row(tableau, scale, lattices, bases, velocity, i, m, way, w, rate, w, corner, q,
-                                 part, place, slope, p)  # fmt: skip
-                trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, m, way, w, rate, w, corner, q,
-                                  part, place, slope, p)  # fmt: skip
-            else:
-                for c in range(bases.shape[1]):
-                    average_row(feet, lattices, bases, 3 + c, i, m, way, w + c * m)
-                    average_row(d_feet, lattices, bases, 3 + c, i, m, rate, w + (4 + c) * m)
+            for c in range(bases.shape[1]):
+                average_row(feet, lattices, bases, 3 + c, i, m, way, w + c * m)
+                average_row(d_feet, lattices, bases, 3 + c, i, m, rate, w + (4 + c) * m)
             o = i * m
             value_row(d_carried, lattices, bases, 2, i, way, w, m, d_out, o, corner, q, part, place, near)
             slope_row(carried, lattices, bases, 2, i, way, w, m, rate, w, corner, q, part, place, slope, near)

@@ -208,9 +208,9 @@ def advect(tableau, scale, lattices, bases, points, carried, velocity, feet, out
 
 
 @parallel_kernel
-def advect_tangent(tableau, scale, lattices, bases, points, carried, velocity, feet, d_carried, d_velocity,
-                   d_feet, d_out, slabs, way, rate, corner, part, place, slope):  # fmt: skip
-    """d_out for a change of the carried values and of the velocity (or of the shared feet)."""
+def advect_tangent(lattices, bases, points, carried, feet, d_carried, d_feet, d_out, slabs, way, rate, corner,
+                   part, place, slope):  # fmt: skip
+    """d_out for a change of the carried values and of feet that were traced before, shared or not."""
     m0, m1, m = points[0], points[1], points[2]
     for slab in prange(slabs):
         w, q, p = slab * 9 * m, slab * 8 * m, slab * (place.size // slabs)
@@ -218,15 +218,9 @@ def advect_tangent(tableau, scale, lattices, bases, points, carried, velocity, f
         here = 3 * near
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
             for j in range(m1):
-                if tableau.shape[0] > 0:
-                    trace_slopes_row(tableau, scale, lattices, bases, velocity, i, j, m, way, w, rate, w, corner, q,
-                                     part, place, slope, p)  # fmt: skip
-                    trace_tangent_row(tableau, scale, lattices, bases, d_velocity, i, j, m, way, w, rate, w, corner, q,
-                                      part, place, slope, p)  # fmt: skip
-                else:
-                    for c in range(bases.shape[1]):
-                        average_row(feet, lattices, bases, 4 + c, i, j, m, way, w + c * m)
-                        average_row(d_feet, lattices, bases, 4 + c, i, j, m, rate, w + (6 + c) * m)
+                for c in range(bases.shape[1]):
+                    average_row(feet, lattices, bases, 4 + c, i, j, m, way, w + c * m)
+                    average_row(d_feet, lattices, bases, 4 + c, i, j, m, rate, w + (6 + c) * m)
                 o = (i * m1 + j) * m
                 value_row(d_carried, lattices, bases, 3, i, j, way, w, m, d_out, o, corner, q, part, place, near)
                 slope_row(carried, lattices, bases, 3, i, j, way, w, m, rate, w, corner, q, part, place, slope, near)

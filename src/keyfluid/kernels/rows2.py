@@ -37,8 +37,8 @@ def find_row(lattices, bases, c, i, r, rs, m, part, place, p):
 @row_function
 def corners_row(a, lattices, c, place, p, m, corner, cs):
     """The four values around each point: corner[cs + (2 x + y) m + k]."""
-    pair_row(a, 0, place, p, m, corner, cs)
-    pair_row(a, np.int64(lattices[c, 5]), place, p, m, corner, cs + 2 * m)
+    for x in range(2):
+        pair_row(a, x * np.int64(lattices[c, 5]), place, p, m, corner, cs + 2 * x * m)
 
 
 @row_function
@@ -88,9 +88,11 @@ def slope_row(a, lattices, bases, c, i, r, rs, m, value, vs, corner, cs, part, p
             corner[at(cs + k)], corner[at(cs + m + k)], corner[at(cs + 2 * m + k)], corner[at(cs + 3 * m + k)], f, g
         )
         value[at(vs + k)] = v
-        grad[at(fs + k)] = d0 * real((low0 <= u0) & (u0 <= high0))
-        grad[at(fs + m + k)] = d1 * real((low1 - shift <= u1) & (u1 <= high1 - shift))
-        kink |= (f == 0) | (g == 0)
+        inside0 = (low0 <= u0) & (u0 <= high0)
+        inside1 = (low1 - shift <= u1) & (u1 <= high1 - shift)
+        grad[at(fs + k)] = d0 * real(inside0)
+        grad[at(fs + m + k)] = d1 * real(inside1)
+        kink |= ((f == 0) & inside0) | ((g == 0) & inside1)
     if not kink:
         return
     half = real(0.5)

@@ -48,10 +48,9 @@ def find_row(lattices, bases, c, i, j, r, rs, m, part, place, p):
 def corners_row(a, lattices, c, place, p, m, corner, cs):
     """The eight values around each point: corner[cs + (4 x + 2 y + z) m + k]."""
     s0, s1 = np.int64(lattices[c, 7]), np.int64(lattices[c, 8])
-    pair_row(a, 0, place, p, m, corner, cs)
-    pair_row(a, s1, place, p, m, corner, cs + 2 * m)
-    pair_row(a, s0, place, p, m, corner, cs + 4 * m)
-    pair_row(a, s0 + s1, place, p, m, corner, cs + 6 * m)
+    for x in range(2):
+        for y in range(2):
+            pair_row(a, x * s0 + y * s1, place, p, m, corner, cs + (4 * x + 2 * y) * m)
 
 
 @row_function
@@ -88,7 +87,8 @@ def slope(a000, a001, a010, a011, a100, a101, a110, a111, f, g, h):
 def slope_row(a, lattices, bases, c, i, j, r, rs, m, value, vs, corner, cs, part, place, grad, p):
     """Value and gradient (per cell) of a at the points r[rs:]: value[vs + k], grad[3 p + axis m + k].
 
-    `part` and `place` (see `find_row`) are kept for `scatter_row`, `corner` is scratch.
+    `part` and `place` (see `find_row`) are kept for `scatter_row`, `corner` is scratch. Points that were clamped to
+    the end of an axis lie on a node as well, but their derivative along it is zero on both sides: no kink.
     """
     fs = 3 * p
     find_row(lattices, bases, c, i, j, r, rs, m, part, place, p)
@@ -113,17 +113,19 @@ def slope_row(a, lattices, bases, c, i, j, r, rs, m, value, vs, corner, cs, part
             corner[at(cs + 7 * m + k)], f, g, h,
         )  # fmt: skip
         value[at(vs + k)] = v
-        grad[at(fs + k)] = d0 * real((low0 <= u0) & (u0 <= high0))
-        grad[at(fs + m + k)] = d1 * real((low1 <= u1) & (u1 <= high1))
-        grad[at(fs + 2 * m + k)] = d2 * real((low2 - shift <= u2) & (u2 <= high2 - shift))
-        kink |= (f == 0) | (g == 0) | (h == 0)
+        inside0, inside1 = (low0 <= u0) & (u0 <= high0), (low1 <= u1) & (u1 <= high1)
+        inside2 = (low2 - shift <= u2) & (u2 <= high2 - shift)
+        grad[at(fs + k)] = d0 * real(inside0)
+        grad[at(fs + m + k)] = d1 * real(inside1)
+        grad[at(fs + 2 * m + k)] = d2 * real(inside2)
+        kink |= ((f == 0) & inside0) | ((g == 0) & inside1) | ((h == 0) & inside2)
     if not kink:
         return
     half = real(0.5)
     for k in range(m):
         if part[at(fs + k)] != 0 and part[at(fs + m + k)] != 0 and part[at(fs + 2 * m + k)] != 0:
             continue
-        shift = clamped * real(k)
+        shift = clamped * real(np.int32(k))
         u0, u1, u2 = r[at(rs + k)] + b0, r[at(rs + m + k)] + b1, r[at(rs + 2 * m + k)] + b2
         x, dx, f = locate_left(u0, i, low0, high0, n0, p0)
         y, dy, g = locate_left(u1, j, low1, high1, n1, p1)

@@ -52,8 +52,9 @@ class Tables:
 
 
 @lru_cache(maxsize=256)
-def tables(grid: Grid, place: Place, padded: bool, dtype: np.dtype) -> Tables:
-    """Lattices as seen from the values at `place`: velocity components, carried values, shared feet."""
+def tables(grid: Grid, place: Place, padded: bool, dtype: np.dtype, origin: Place | None = None) -> Tables:
+    """Lattices as seen from the values at `place`: velocity components, carried values, feet traced at `origin`
+    (cell centres, unless said otherwise)."""
     periods = [n if grid.is_periodic(axis) else 0 for axis, n in enumerate(grid.cells)]
     lattices, bases = [], []
 
@@ -66,8 +67,10 @@ def tables(grid: Grid, place: Place, padded: bool, dtype: np.dtype) -> Tables:
         add(part.start, grid.shape(face), 1, [0.5 * (float(on) - float(at)) for on, at in zip(face, place)])
     rim = [int(padded and side is Boundary.OPEN) for side in grid.boundary]
     add(0, [n + 2 * r for n, r in zip(grid.shape(place), rim)], 1, [float(r) for r in rim])
+    origin = origin or (False,) * grid.dim
+    shape = grid.shape(origin)
     for a in range(grid.dim):
-        add(a * grid.count, grid.cells, 0, [-0.5 * float(at) for at in place])
+        add(a * int(np.prod(shape)), shape, 0, [0.5 * (float(on) - float(at)) for on, at in zip(origin, place)])
     return Tables(np.array(lattices, np.int32), np.array(bases, dtype), np.array(grid.shape(place), np.int64))
 
 
@@ -127,18 +130,22 @@ class Advect(Operator):
         *d_carried, d_velocity = d_inputs
         self._reach(velocity)
         carrier, d_carrier = self.framed(velocity), self.framed(d_velocity)
-        feet = self._shared_feet(carrier)
-        d_feet = self._shared_feet_tangent(carrier, d_carrier)
+        feet: dict[Place, np.ndarray] = {}
+        d_feet: dict[Place, np.ndarray] = {}
         outputs = []
         for field, d_field in zip(carried, d_carried):
             values, d_values = self.framed(field), self.framed(d_field)
             d_out = np.empty_like(field.data)
-            for table, part, framed in self._parts(field):
+            for place, (_, part, framed) in zip(field.kind.places(self.grid.dim), self._parts(field)):
+                origin = place if self.feet == "own" else self._centre
+                table = tables(self.grid, place, field.kind is Kind.CENTRES, field.dtype, origin)
+                if origin not in feet:
+                    feet[origin] = self.trace(origin, carrier)
+                    d_feet[origin] = self.trace_tangent(origin, carrier, d_carrier)
                 slabs = forward_slabs(table)
                 self._kernels.advect_tangent(
-                    self._tableau(field.dtype), self._scale(field.dtype), table.lattices, table.bases,
-                    table.points, values[framed], carrier, feet, d_values[framed], d_carrier, d_feet,
-                    d_out[part], slabs, *self._work(table, slabs, field.dtype),
+                    table.lattices, table.bases, table.points, values[framed], feet[origin], d_values[framed],
+                    d_feet[origin], d_out[part], slabs, *self._work(table, slabs, field.dtype),
                 )  # fmt: skip
             outputs.append(field.like(d_out))
         return tuple(outputs)
@@ -174,11 +181,6 @@ class Advect(Operator):
 
     def _shared_feet(self, carrier: np.ndarray) -> np.ndarray:
         return np.empty(0, carrier.dtype) if self.feet == "own" else self.trace(self._centre, carrier)
-
-    def _shared_feet_tangent(self, carrier: np.ndarray, d_carrier: np.ndarray) -> np.ndarray:
-        if self.feet == "own":
-            return np.empty(0, carrier.dtype)
-        return self.trace_tangent(self._centre, carrier, d_carrier)
 
     def trace(self, place: Place, carrier: np.ndarray) -> np.ndarray:
         """Displacements in cells of the backtraces from all points of `place`, axis by axis; framed velocity."""
