@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import _spectral_common as common
@@ -96,39 +97,34 @@ def report(name: str, small: bool, picture: str, threads: int) -> None:
     print(json.dumps(row))
 
 
-def run(small: bool) -> None:
+def run(name: str, small: bool) -> None:
+    """One case: its row, frames and error curve."""
     import tempfile
 
-    rows, pictures, labels, curves = [], [], [], {}
     with tempfile.TemporaryDirectory() as place:
-        for name in CASES:
-            picture = Path(place) / "picture.npz"
-            arguments = (name, small, str(picture), common.chosen.threads)
-            code = f"import _spectral_solid as solid; solid.report(*{arguments!r})"
-            process = subprocess.Popen(
-                [sys.executable, "-c", code], cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True
-            )
-            assert process.stdout is not None
-            last = ""
-            for line in process.stdout:
-                last = line
-                print(line, end="", flush=True)
-            if process.wait():
-                raise SystemExit(f"solid3d: {name} failed")
-            rows.append(json.loads(last))
-            kept = np.load(picture)
-            pictures += list(kept["pictures"])
-            labels += [*(f"{name}, {index}" for index in kept["frames"]), "target"]
-            curves[name] = (kept["work"], kept["errors"])
-    print(f"\n{table(rows)}\n")
-    save_strip("solid3d", pictures, labels, columns=6, tile=170)
+        picture = Path(place) / "picture.npz"
+        arguments = (name, small, str(picture), common.chosen.threads)
+        code = f"import _spectral_solid as solid; solid.report(*{arguments!r})"
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        last = ""
+        for line in process.stdout:
+            last = line
+            print(line, end="", flush=True)
+        if process.wait():
+            raise SystemExit(f"{name} failed")
+        kept = np.load(picture)
+        print(f"\n{table([json.loads(last)])}\n")
+        save_strip(
+            f"solid{CASES[name][0]}", kept["pictures"], [*map(str, kept["frames"]), "target"], columns=6, tile=170
+        )
+        save_plot(f"solid{CASES[name][0]}_curve", 6, 3.4, partial(_draw_curve, kept["work"], kept["errors"]))
 
-    def draw(figure) -> None:  # type: ignore[no-untyped-def]
-        axes = figure.subplots()
-        for name, (work, errors) in curves.items():
-            axes.semilogy(work, errors, label=name)
-        axes.set(xlabel="evaluations (coarser grids by their cells)", ylabel="relative error, all keyframes")
-        axes.legend()
-        axes.grid(alpha=0.3)
 
-    save_plot("solid3d_curves", 6, 3.4, draw)
+def _draw_curve(work: np.ndarray, errors: np.ndarray, figure) -> None:  # type: ignore[no-untyped-def]
+    axes = figure.subplots()
+    axes.semilogy(work, errors)
+    axes.set(xlabel="evaluations (coarser grids by their cells)", ylabel="relative error, all keyframes")
+    axes.grid(alpha=0.3)
