@@ -108,6 +108,15 @@ def test_an_edit_is_resumed_to_the_same_bits(plume, tmp_path):
     assert [bits(frame) for frame in resumed.frames] == [bits(frame) for frame in whole.frames]
 
 
+def test_an_edit_has_a_preview(steered):
+    result = keyfluid.run(edit_of(steered, "move = [0.1, 0.05]"), threads=1, overrides=["domain.resolution=12"])
+    before = steered.frames[3].densities["density"]
+    np.testing.assert_allclose(
+        result.frames[3].densities["density"], before.reshape(9, 2, 12, 2).mean(axis=(1, 3)), atol=1e-6
+    )
+    assert result.metrics["keyframes"][0]["relative_error"] < 0.6
+
+
 def test_the_gradient_of_an_edit(steered):
     text = edit_of(steered, "move = [0.1, 0.05]", control="coarse = 0\nbeta = 0.5")
     problem = problem_of(text.replace("[output]", '[simulation]\nprecision = "float32"\n[output]'))

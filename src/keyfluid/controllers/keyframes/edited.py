@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 
-from keyfluid.controllers.interface import Problem
+from keyfluid.controllers.interface import Edit, FrameRecord, Problem
+from keyfluid.controllers.keyframes.windows import Forces, state_on
 from keyfluid.controls.resample import to_grid
 from keyfluid.fields import Field
 
-Forces = Callable[[int], Field | None]
+
+def own_frame(problem: Problem, edit: Edit, index: int) -> FrameRecord:
+    """A frame of the film as it was; on a coarser grid, as a preview has, its means."""
+    record = edit.record(index)
+    if record.state["velocity"].grid == problem.grid:
+        return record
+    return replace(
+        record,
+        state=state_on(problem, record.state),
+        force=None if record.force is None else to_grid(record.force, problem.grid),
+        carriers=[(seconds, to_grid(velocity, problem.grid)) for seconds, velocity in record.carriers],
+    )
 
 
 def own_forces(problem: Problem, keep: int | None = 1) -> Forces | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from keyfluid.controllers.interface import FrameRecord, Problem, Shell, Stopped
+from keyfluid.controllers.keyframes.edited import own_frame
 from keyfluid.controllers.keyframes.windows import Pieces
 from keyfluid.controllers.march import Clock, Gathered
 from keyfluid.controllers.steps import steps_of
@@ -24,7 +25,7 @@ def simulate(problem: Problem, pieces: Pieces, until: int) -> Iterator[FrameReco
         yield FrameRecord(0, state, memory={"steps": 0})
     else:
         for begin in range(problem.edit.first + 1):
-            record = problem.edit.record(begin)
+            record = own_frame(problem, problem.edit, begin)
             state = dict(record.state)
             yield record
     for frame in range(begin + 1, until + 1):

@@ -11,14 +11,13 @@ A window begins in the very state that the one before ended in: there is no seam
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from keyfluid.controllers.interface import Problem
-from keyfluid.controllers.keyframes.edited import Forces
 from keyfluid.controls import Control
 from keyfluid.controls.resample import to_grid
 from keyfluid.errors import SceneError
@@ -27,6 +26,9 @@ from keyfluid.grid import Kind
 from keyfluid.models.stage import State
 
 _MANY_KEYS, _LONG = 4, 120
+
+Forces = Callable[[int], Field | None]
+"""The force of a step."""
 
 
 class Wanted(Protocol):
