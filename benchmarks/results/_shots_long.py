@@ -1,0 +1,86 @@
+"""Eight shapes, one every 30 frames: all at once, and by layered multiple shooting with one and with two processes."""
+
+from __future__ import annotations
+
+import numpy as np
+from _shots_common import OUTPUT, Shot, chosen, frame_pictures, save_strip, shoot, table, target_pictures
+
+HEAD = """
+name = "long"
+[domain]
+resolution = {size}
+[time]
+frames = {frames}
+[smoke]
+initial = {{ shape = "disk", center = [0.45, 0.4], mass = "first-key" }}
+"""
+SHAPES = (
+    'shape = "box"\ncenter = [0.6, 0.58]\nsize = [0.32, 0.32]',
+    'shape = "star"\ncenter = [0.42, 0.58]\nradius = 0.25',
+    'text = "A"\nfit = 0.5',
+    'shape = "ring"\ncenter = [0.54, 0.5]\nradius = 0.2\nthickness = 0.1',
+    'shape = "heart"\ncenter = [0.46, 0.46]\nsize = 0.4',
+    'text = "S"\nfit = 0.55',
+    'shape = "cross"\nsize = 0.45',
+    'shape = "disk"\ncenter = [0.5, 0.55]\nradius = 0.2',
+)
+
+
+def scene(size: int, gap: int) -> str:
+    keys = [f"[[keyframe]]\nframe = {gap * (i + 1)}\n{shape}\n" for i, shape in enumerate(SHAPES)]
+    head = HEAD.format(size=size, frames=gap * len(SHAPES))
+    return head + "".join(keys) + '[control]\nmethod = "spectral"\n' + OUTPUT
+
+
+def largest_jump(shot: Shot) -> float:
+    """Of the velocity from one frame to the next, over the median: a seam would stand out."""
+    frames = shot.result.frames
+    before = frames[0].velocity
+    jumps = []
+    for index in range(1, len(frames)):
+        now = frames[index].velocity
+        jumps.append((now - before).norm())
+        before = now
+    return float(max(jumps[1:]) / np.median(jumps[1:]))
+
+
+def run() -> None:
+    size, gap = (24, 6) if chosen.small else (128, 30)
+    less = ["control.iterations=20", "control.coarse=0"] if chosen.small else []
+    text = scene(size, gap)
+    runs = {
+        "all": shoot("all", text, ["control.schedule=all", *less], threads=1),
+        "sequence": shoot("sequence", text, ["control.schedule=sequence", *less], threads=1),
+        "shooting, one process": shoot("shooting", text, ["control.schedule=shooting", *less], threads=1),
+        "shooting, two processes": shoot("shooting2", text, ["control.schedule=shooting", *less], threads=2),
+    }
+    rows = []
+    for name, shot in runs.items():
+        seams = [entry for entry in shot.result.metrics["history"] if "seam_density" in entry]
+        errors = [key["relative_error"] for key in shot.result.metrics["keyframes"]]
+        rows.append(
+            {
+                "schedule": name,
+                "errors": " ".join(f"{error:.3f}" for error in errors),
+                "seam in density, %": round(100 * seams[-1]["seam_density"], 2) if seams else "-",
+                "in velocity, %": round(100 * seams[-1]["seam_velocity"], 2) if seams else "-",
+                "rounds": len(seams) or "-",
+                "largest step of velocity over the median": largest_jump(shot),
+                **shot.cost(),
+            }
+        )
+    print(f"\n{table(rows)}\n")
+    one, two = runs["shooting, one process"], runs["shooting, two processes"]
+    same = all(
+        np.array_equal(one.result.frames[i].velocity.data, two.result.frames[i].velocity.data)
+        for i in range(len(one.result.frames))
+    )
+    print(f"same bits with one and two processes: {same}\n")
+    for entry in one.result.metrics["history"]:
+        if "seam_density" in entry:
+            print(f"round {entry['round']}: {entry['seam_density']:.2%} density, {entry['seam_velocity']:.2%} velocity")
+    shown = [gap * (i + 1) for i in range(len(SHAPES))]
+    pictures = frame_pictures(one.result, shown, 140) + frame_pictures(runs["all"].result, shown, 140)
+    pictures += target_pictures(one.result, shown, 140)
+    labels = [f"{name}, {i}" for name in ("shooting", "all", "keyframe") for i in shown]
+    save_strip("long", pictures, labels, len(shown), 110)

@@ -1,0 +1,71 @@
+"""Smoke around a solid sphere, a keyframe every 30 frames, each from where the last ended [Tang 2021, figure 13]."""
+
+from __future__ import annotations
+
+import numpy as np
+from _shots_common import OUTPUT, chosen, frame_pictures, save_strip, shoot, table, target_pictures
+
+SCENE = """
+name = "obstacle3d"
+[domain]
+size = [1.0, 1.0, 1.0]
+resolution = {size}
+[time]
+frames = {frames}
+[smoke]
+initial = {{ shape = "sphere", center = [0.5, 0.2, 0.5], mass = "first-key" }}
+[[obstacle]]
+shape = "sphere"
+center = [0.5, 0.5, 0.5]
+radius = 0.13
+[[keyframe]]
+frame = {first}
+shape = "torus"
+center = [0.5, 0.5, 0.5]
+radius = 0.3
+thickness = 0.16
+rotation = [90.0, 0.0, 0.0]
+[[keyframe]]
+frame = {second}
+shape = "box"
+center = [0.5, 0.8, 0.5]
+size = [0.6, 0.18, 0.35]
+[[keyframe]]
+frame = {frames}
+shape = "torus"
+center = [0.5, 0.5, 0.5]
+radius = 0.3
+thickness = 0.16
+[control]
+method = "spectral"
+schedule = "sequence"
+cutoff = {cutoff}
+window = 3
+iterations = {iterations}
+"""
+
+
+def run() -> None:
+    size, gap, cutoff, iterations = (16, 6, 4, 8) if chosen.small else (64, 30, 10, 40)
+    text = SCENE.format(size=size, frames=3 * gap, first=gap, second=2 * gap, cutoff=cutoff, iterations=iterations)
+    shot = shoot("obstacle", text + OUTPUT)
+    frames = shot.result.frames
+    changes = {}
+    for index in range(1, 3 * gap + 1):
+        before, now = frames[index - 1].velocity, frames[index].velocity
+        changes[index] = (now - before).norm() / max(now.norm(), 1e-30)
+    at_seams = [changes[cut + 1] for cut in (gap, 2 * gap)]
+    rows = [
+        {"keyframe": key["frame"], "error": key["relative_error"], "bound": key["bound"], "IoU": round(key["iou"], 3)}
+        for key in shot.result.metrics["keyframes"]
+    ]
+    print(f"\n{table(rows)}\n\n{table([shot.cost()])}\n")
+    print(
+        "change of velocity from a frame to the next, relative: "
+        + ", ".join(f"{value:.3f}" for value in at_seams)
+        + f" across the seams, median {np.median(list(changes.values())):.3f}, largest {max(changes.values()):.3f}\n"
+    )
+    shown = [round(share * gap) for share in (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)]
+    keys = [gap, 2 * gap, 3 * gap]
+    pictures = frame_pictures(shot.result, shown) + target_pictures(shot.result, keys)
+    save_strip("obstacle", pictures, [*(f"frame {i}" for i in shown), *(f"keyframe {i}" for i in keys)], 6, 170)
