@@ -8,8 +8,8 @@ from _shots_common import chosen, table
 
 def run() -> None:
     common.chosen.threads = chosen.threads
-    flat, deep, frames = (32, 16, 6) if chosen.small else (128, 64, 20)
-    less = ["control.iterations=6"] if chosen.small else []
+    flat, deep, frames = chosen.pick((128, 64, 20), (96, 32, 20), (32, 16, 6))
+    less = chosen.pick([], [], ["control.iterations=6"])
     scenes = {
         f"F, {flat}^2": (common.letter(flat, "F", 2 * frames), ["control.iterations=150", *less]),
         f"knot, {deep}^3": (common.ball(deep, frames), ["control.iterations=60", "control.cutoff=8", *less]),

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 from timing import machine, table  # noqa: E402, F401
 
+Sized = TypeVar("Sized")
 OUTPUT = "[output]\nvdb = false\nvideo = false\n"
 
 
@@ -28,9 +29,13 @@ class Chosen:
     """What the command line chose."""
 
     threads: int = 2
-    small: bool = False
+    size: Literal["full", "half", "small"] = "full"
     images: Path = ROOT / "docs" / "images"
     scratch: Path = Path()
+
+    def pick(self, full: Sized, half: Sized, small: Sized) -> Sized:
+        """By the size of the runs."""
+        return {"full": full, "half": half, "small": small}[self.size]
 
 
 chosen = Chosen()

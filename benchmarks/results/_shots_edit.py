@@ -68,7 +68,8 @@ iterations = {iterations}
 
 def twist() -> None:
     """Tang: 100 x 200 x 100, 31 frames, 483 minutes; keyframes of opposite twist at two frames."""
-    size, frames, first, cutoff, iterations = (24, 8, 2, 4, 8) if chosen.small else (96, 30, 6, 12, 50)
+    sizes = chosen.pick((96, 30, 6, 12, 50), (64, 30, 6, 8, 50), (24, 8, 2, 4, 8))
+    size, frames, first, cutoff, iterations = sizes
     middle = (first + frames) // 2
     scene = PLUME.format(size=size, frames=frames)
     free = shoot("plume", scene + OUTPUT)
@@ -100,7 +101,8 @@ def twist() -> None:
 
 def ghost() -> None:
     """Tang: 128^3, 30 frames, 348 minutes; strokes on the render of a free run."""
-    size, frames, first, cutoff, iterations = (20, 8, 2, 5, 12) if chosen.small else (64, 30, 4, 16, 120)
+    sizes = chosen.pick((64, 30, 4, 16, 120), (32, 30, 4, 16, 120), (20, 8, 2, 5, 12))
+    size, frames, first, cutoff, iterations = sizes
     scene = GHOST.format(size=size, frames=frames)
     free = shoot("free", scene + OUTPUT)
     before = _seen(free.result, frames)

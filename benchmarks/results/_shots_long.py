@@ -45,8 +45,8 @@ def largest_jump(shot: Shot) -> float:
 
 
 def run() -> None:
-    size, gap = (24, 6) if chosen.small else (128, 30)
-    less = ["control.iterations=20", "control.coarse=0"] if chosen.small else []
+    size, gap = chosen.pick((128, 30), (64, 30), (24, 6))
+    less = chosen.pick([], [], ["control.iterations=20", "control.coarse=0"])
     text = scene(size, gap)
     runs = {
         "all": shoot("all", text, ["control.schedule=all", *less], threads=1),

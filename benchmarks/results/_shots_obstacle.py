@@ -46,7 +46,7 @@ iterations = {iterations}
 
 
 def run() -> None:
-    size, gap, cutoff, iterations = (16, 6, 4, 8) if chosen.small else (64, 30, 10, 40)
+    size, gap, cutoff, iterations = chosen.pick((64, 30, 10, 40), (32, 30, 8, 40), (16, 6, 4, 8))
     text = SCENE.format(size=size, frames=3 * gap, first=gap, second=2 * gap, cutoff=cutoff, iterations=iterations)
     shot = shoot("obstacle", text + OUTPUT)
     frames = shot.result.frames

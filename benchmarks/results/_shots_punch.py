@@ -59,9 +59,9 @@ iterations = {iterations}
 
 def punch() -> None:
     """McNamara: 90,000 voxels, 600,000 controls, 550 MB. Here the controls are waves of a potential."""
-    size, frames, cutoff = (20, 6, 5) if chosen.small else (50, 20, 12.5)
+    size, frames, cutoff = chosen.pick((50, 20, 12.5), (40, 20, 10), (20, 6, 5))
     mesh = write_punch(chosen.scratch / "figure", frames)
-    less = ["control.iterations=8"] if chosen.small else []
+    less = chosen.pick([], [], ["control.iterations=8"])
     shot = shoot("punch", PUNCH.format(size=size, frames=frames, mesh=mesh, cutoff=cutoff) + OUTPUT, less)
     keys = shot.result.metrics["keyframes"]
     row = {
@@ -80,7 +80,7 @@ def punch() -> None:
 def preview() -> None:
     """Tang: 166, 500 and 824 minutes for the cutoffs 1, 8 and 64, at 200 x 100 x 100 with an obstacle."""
     fist, hand = _hands(chosen.scratch)
-    size, cutoff, iterations = (32, 16, 6) if chosen.small else (128, 64, 40)
+    size, cutoff, iterations = chosen.pick((128, 64, 40), (64, 32, 40), (32, 16, 6))
     text = HANDS.format(size=size, fist=fist, hand=hand, cutoff=cutoff, iterations=iterations) + OUTPUT
     shot = shoot("preview", text)
     problem = shot.result.problem

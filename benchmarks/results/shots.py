@@ -10,8 +10,8 @@
 
 All parts in this order if none is named. Tables go to the screen, pictures to docs/images/shots_*.png, and
 docs/results.md quotes both. Every run is a process of its own: its peak memory is told above what is resident once
-the package is imported and its kernels are compiled. --small: tiny grids, to see that a part works; its pictures
-are not kept.
+the package is imported and its kernels are compiled. --half: about half of every size, where time is short; --small:
+tiny grids, to see that a part works, whose pictures are not kept.
 """
 
 from __future__ import annotations
@@ -41,13 +41,14 @@ PARTS = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART")
-    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--half", dest="size", action="store_const", const="half", default="full")
+    parser.add_argument("--small", dest="size", action="store_const", const="small")
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
-    common.chosen.threads, common.chosen.small = options.threads, options.small
+    common.chosen.threads, common.chosen.size = options.threads, options.size
     with tempfile.TemporaryDirectory() as scratch:
         common.chosen.scratch = Path(scratch)
-        if options.small:
+        if options.size == "small":
             common.chosen.images = Path(scratch)
         for part in options.parts or PARTS:
             print(f"## {part}\n\n{common.machine()}; float32, compile time out\n", flush=True)
