@@ -2,7 +2,7 @@
 
 The six fractional steps are in steps.py, what is made of a target in goal.py, who acts when in schedule.py.
 With advection = "smooth" the same force drives the differentiable engine at fixed steps, without gathering, so
-that the forces alone repeat the run: a warm start for the optimisers.
+that the forces alone repeat the run: a warm start for the optimisers. A liquid has a mode of its own, in liquid.py.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from keyfluid.controllers.interface import FrameRecord, Problem, Shell, Stopped
 from keyfluid.controllers.march import Advance, Clock, march, restored_state
 from keyfluid.controllers.smoke_steps import SmokeSteps, mass_of
 from keyfluid.controllers.target.goal import Goal
+from keyfluid.controllers.target.liquid import LiquidTarget
 from keyfluid.controllers.target.schedule import Turn, acting, turns
 from keyfluid.controllers.target.settings import Settings
 from keyfluid.controllers.target.steps import Pull, Steps, SubStep
@@ -46,6 +47,9 @@ class Target:
         return (2 * MOST_CARRIERS + 6) * faces + len(problem.densities) * per_field
 
     def run(self, problem: Problem, shell: Shell) -> None:
+        if problem.liquid is not None:
+            march(problem, shell, LiquidTarget(problem).advance)
+            return
         settings = Settings.of(problem.scene.control, max(problem.grid.size))
         with _one_thread_if_small(problem.grid.count):
             self._run(problem, shell, settings)

@@ -1,0 +1,66 @@
+"""Target-driven liquid: a keyframe's signed distance as a landscape that the liquid runs down.
+
+    f = -k grad rho*  -  c v  -  gravity,     k = strength 16 D / T^2,   c = damping 8 / T
+
+rho* is the target's signed distance, D the longest side of the domain, T the seconds the keyframe has. A free surface
+at rest in a potential lies along one of its levels. So the liquid comes to rest where its surface has one value of
+rho* everywhere, and with the target's volume that is the target's own surface: the levels of k rho* do what gravity's
+do in a glass. Gravity is taken away meanwhile. In one pass; what the liquid can't do in time it has not done.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from keyfluid.controllers.interface import Problem
+from keyfluid.controllers.march import Advance, Clock
+from keyfluid.controllers.steps import steps_of
+from keyfluid.controllers.target.schedule import Turn, acting, turns
+from keyfluid.errors import SceneError
+from keyfluid.fields import Field, density
+from keyfluid.grid import Kind
+from keyfluid.models.stage import State
+from keyfluid.operators.project import subtract_gradient
+from keyfluid.operators.redistance import Redistance
+
+_PULL, _DAMP = 16.0, 8.0
+
+
+class LiquidTarget:
+    """advance(state, clock): one step towards the keyframe whose turn it is."""
+
+    def __init__(self, problem: Problem) -> None:
+        if not problem.keyframes:
+            raise SceneError("keyframe", "there is none; this method needs a shape to reach")
+        self.problem, self.fluid = problem, steps_of(problem)
+        self.turns = turns(problem.keyframes, problem.frames, problem.scene.control.release)
+        self._kept: tuple[Turn, int, Field] | None = None
+
+    def advance(self, state: State, clock: Clock) -> Advance:
+        frame = math.floor(clock.time * self.problem.fps + 1e-6) + 1
+        turn = acting(self.turns, frame)
+        if turn is None or turn.blend == 0:
+            return self.fluid.advance(state, clock)
+        control, seconds = self.problem.scene.control, max(turn.frames, 1) / self.problem.fps
+        pull = turn.blend * control.strength * _PULL * max(self.problem.grid.size) / seconds**2
+        damp = turn.blend * control.damping * _DAMP / seconds
+        # Attenuated over the step exactly: a large c dt must not turn the velocity round.
+        lost = (1 - math.exp(-damp * clock.dt)) / clock.dt
+        force = (-pull / self.problem.grid.spacing) * self._rise(turn, frame)
+        force = force.add_scaled(-lost, state["velocity"])
+        force.component(self.problem.up)[...] += force.dtype.type(turn.blend * self.problem.liquid.gravity)
+        return self.fluid.advance(state, clock, force)
+
+    def _rise(self, turn: Turn, frame: int) -> Field:
+        """G rho* on faces, in metres per cell; zero on walls."""
+        at = min(frame, turn.key.frame)
+        if self._kept is None or self._kept[0] is not turn or self._kept[1] != at:
+            grid = self.problem.grid
+            distance = turn.key.body.signed_distance(grid.cells, grid.spacing, at / self.problem.fps)
+            (rho,) = Redistance(grid).forward(density(grid, distance, self.problem.dtype))
+            at_rest = Field.zeros(grid, Kind.FACES, self.problem.dtype)
+            rise = -subtract_gradient(at_rest, rho.array)
+            self._kept = (turn, at, rise.like(np.ascontiguousarray(rise.data)))
+        return self._kept[2]
