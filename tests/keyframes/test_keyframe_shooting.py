@@ -114,7 +114,7 @@ def scene(*keys, masked=()):
     entries = [
         SimpleNamespace(frame=frame, hold=0, field="density", mask=1 if frame in masked else None) for frame in keys
     ]
-    rest = {"pictures": [], "flows": [], "densities": {"density": 0}, "edit": None}
+    rest = {"pictures": [], "flows": [], "densities": {"density": 0}, "edit": None, "liquid": None}
     return SimpleNamespace(frames=keys[-1], keyframes=entries, **rest)
 
 

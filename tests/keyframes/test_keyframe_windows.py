@@ -13,10 +13,12 @@ from keyfluid.fields import Field, density
 from keyfluid.grid import Grid, Kind
 
 
-def scene(frames, *keys, hold=0):
+def scene(frames, *keys, hold=0, memory=None):
     entries = [SimpleNamespace(frame=frame, hold=0) for frame in keys]
     entries[-1].hold = hold
-    return SimpleNamespace(frames=frames, keyframes=entries, pictures=[], flows=[], edit=None)
+    wanted = {"keyframes": entries, "pictures": [], "flows": [], "edit": None}
+    engine = {"grid": Grid((8, 8)), "dtype": np.dtype("f4"), "densities": {"density": 0}, "steps_per_frame": 1}
+    return SimpleNamespace(frames=frames, memory_limit_bytes=memory, **wanted, **engine)
 
 
 def spans(windows):
@@ -39,6 +41,9 @@ def test_windows(schedule, wanted):
 def test_short_scenes_are_solved_at_once():
     assert plan_windows(scene(60, 20, 40, 60), "auto") == [Window(0, 60)]
     assert plan_windows(scene(60, 40), "halves") == [Window(0, 40)]
+    states = 60 * 4 * (64 + 2 * 72)
+    assert plan_windows(scene(60, 20, 40, 60, memory=2 * states), "auto") == [Window(0, 60)]
+    assert spans(plan_windows(scene(60, 20, 40, 60, memory=states), "auto")) == [(0, 20), (20, 40), (40, 60)]
     assert plan_windows(scene(50, 40, hold=30), "all") == [Window(0, 50)], "a hold ends with the scene"
 
 

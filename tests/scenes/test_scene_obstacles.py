@@ -7,6 +7,7 @@ import pytest
 import trimesh
 from scene_texts import VOLUME, letter, volume, write_scene
 
+from keyfluid.errors import KeyfluidError
 from keyfluid.scenes import load_scene
 from keyfluid.scenes.problem import build
 
@@ -127,3 +128,27 @@ def test_a_mesh_drifts_like_the_shape_it_is(tmp_path):
     both = mesh.solids(0.0).solid & ball.solids(0.0).solid
     inner = mesh.solids(0.0).motion.component(0)[:-1][both], ball.solids(0.0).motion.component(0)[:-1][both]
     np.testing.assert_allclose(*inner, atol=1e-6)
+
+
+def test_a_keyframe_inside_an_obstacle():
+    """Part of it: a warning. All of it: a fault."""
+    text = """
+[domain]
+resolution = 16
+[smoke]
+initial = { shape = "disk", center = [0.2, 0.2], radius = 0.1 }
+[[obstacle]]
+shape = "box"
+center = [0.7, 0.6]
+size = [0.4, 0.4]
+[[keyframe]]
+frame = 9
+shape = "disk"
+center = [%s, 0.6]
+radius = 0.1
+"""
+    (warning,) = build(load_scene(text % 0.5)).warnings
+    assert "keyframe[0]: " in warning
+    assert "inside an obstacle at its frame" in warning
+    with pytest.raises(KeyfluidError, match=r"keyframe\[0\]\.shape: lies inside an obstacle"):
+        build(load_scene(text % 0.7))

@@ -343,6 +343,8 @@ def _edit(scene: Scene) -> Iterator[SceneError]:
         return
     if scene.control.method not in ("adjoint", "spectral"):
         yield SceneError("edit", f'method "{scene.control.method}" changes no other run; use "adjoint" or "spectral"')
+    if scene.liquid is not None:
+        yield SceneError("edit", "only runs of smoke can be edited; remove it")
     if not _exists(Path(edit.run) / "scene.toml"):
         yield SceneError("edit.run", f"{edit.run} holds no run (no scene.toml); give the folder of a run")
     last = edit.last if edit.last is not None else scene.time.frames
@@ -353,14 +355,14 @@ def _edit(scene: Scene) -> Iterator[SceneError]:
             "edit.first or edit.last",
         )
         return
-    entries = [("keyframe", scene.keyframe), ("picture", scene.picture), ("flow", scene.flow)]
-    for name, wanted in entries:
-        for i, entry in enumerate(wanted):
-            until = getattr(entry, "until", None) or entry.frame
-            if entry.frame <= edit.first or until > last:
-                yield SceneError(
-                    f"{name}[{i}].frame", f"lies outside the edit window, frames {edit.first + 1} to {last}; move it"
-                )
+    spans = [(f"keyframe[{i}]", key.frame, key.until or key.frame) for i, key in enumerate(scene.keyframe)]
+    spans += [(f"picture[{i}]", picture.frame, picture.frame) for i, picture in enumerate(scene.picture)]
+    spans += [(f"flow[{i}]", flow.frame, flow.frame) for i, flow in enumerate(scene.flow)]
+    for path, frame, until in spans:
+        if frame <= edit.first or until > last:
+            yield SceneError(
+                f"{path}.frame", f"lies outside the edit window, frames {edit.first + 1} to {last}; move it"
+            )
 
 
 def _keyframes(scene: Scene) -> Iterator[SceneError]:

@@ -250,7 +250,7 @@ class OptimisedControl(Table):
         description='"all": all keyframes at once; "sequence": one after the other, each from where the last ended; '
         '"halves": in two parts; "shooting": short windows in two layers that overlap, solved in turn until they join, '
         'several at once (one for each of --threads), with the least memory; "auto" (default): sequence for four '
-        "keyframes or more over 120 frames or more",
+        "keyframes or more over 120 frames or more, or where memory is short, else all",
     )
     span: Annotated[int, whole(2, 100_000)] | None = Field(
         default=None, description="frames of a window of shooting; default: two keyframes' worth"

@@ -263,6 +263,8 @@ class TargetMaker:
         now = solids(time)
         if now is not None:
             covered = float(drawn[now.solid].sum() / drawn.sum())
+            if covered > 1 - 1e-9:
+                raise SceneError(f"{path}.{body.kind}", "lies inside an obstacle at its frame; move one of them")
             if covered > _CUT:
                 self.warnings.append(
                     f"{path}: {100 * covered:.0f} % of it lies inside an obstacle at its frame"

@@ -19,7 +19,7 @@ from keyfluid.shapes import DensityArray, load_image
 from keyfluid.shapes.deform import deformed
 from keyfluid.shapes.resample import overlap_weights
 
-_SAME = ("domain", "time", "smoke", "source", "obstacle", "simulation")
+_SAME = ("domain", "time", "smoke", "liquid", "source", "obstacle", "simulation")
 _ASPECT = 0.03
 
 
@@ -28,6 +28,8 @@ def load_run_body(body: Body, scene: Scene) -> DensityArray:
     folder = Path(str(body.run))
     theirs = load_scene(folder / "scene.toml")
     grid = make_grid(theirs)
+    if theirs.liquid is not None:
+        raise KeyfluidError(f"{folder} is a run of liquid; only smoke can be taken from a run")
     if grid.dim != scene.dimension:
         raise KeyfluidError(f"{folder} is a {grid.dim}D run; this scene is {scene.dimension}D")
     index = body.run_frame if body.run_frame is not None else getattr(body, "frame", 0)

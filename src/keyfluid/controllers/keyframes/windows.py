@@ -4,7 +4,8 @@
     sequence   a window to each keyframe                            [Tang 2021, section 5.3: solid obstacles]
     halves     two windows, cut at the keyframe nearest the middle  [McNamara 2004, section 7: the smoke man]
     shooting   two layers of short windows that overlap (layers.py, shooting.py)
-    auto       sequence if there are four keyframes or more, over 120 frames or more; else all
+    auto       sequence if there are four keyframes or more, over 120 frames or more, or if the states of all steps
+               would take half of the machine's memory; else all
 
 A window begins in the very state that the one before ended in: there is no seam.
 """
@@ -26,6 +27,7 @@ from keyfluid.grid import Kind
 from keyfluid.models.stage import State
 
 _MANY_KEYS, _LONG = 4, 120
+_MOST_MEMORY = 0.5
 
 Forces = Callable[[int], Field | None]
 """The force of a step."""
@@ -57,7 +59,7 @@ def plan_windows(problem: Problem, schedule: str) -> list[Window]:
     if problem.edit is not None:
         first, last = problem.edit.first, max(last, problem.edit.last or 0)
     if schedule == "auto":
-        schedule = "sequence" if len(frames) >= _MANY_KEYS and last >= _LONG else "all"
+        schedule = "sequence" if _is_long(problem, len(frames), last - first) else "all"
     if schedule == "sequence":
         ends = [*frames[:-1], last]
     elif schedule == "halves" and len(frames) > 1:
@@ -65,6 +67,16 @@ def plan_windows(problem: Problem, schedule: str) -> list[Window]:
     else:
         ends = [last]
     return [Window(begin, end) for begin, end in zip([first, *ends], ends)]
+
+
+def _is_long(problem: Problem, keys: int, frames: int) -> bool:
+    """Many keyframes over many frames, or states that would take most of the memory if they were all kept."""
+    if keys < 2:
+        return False
+    values = problem.grid.value_count(Kind.FACES) + len(problem.densities) * problem.grid.count
+    states = frames * (problem.steps_per_frame or 1) * values * problem.dtype.itemsize
+    limit = problem.memory_limit_bytes
+    return (keys >= _MANY_KEYS and frames >= _LONG) or (limit is not None and states > _MOST_MEMORY * limit)
 
 
 class Pieces:
