@@ -4,7 +4,7 @@
               v, u from the Navier-Stokes subproblem with the guide v* - lambda / K  (to its tolerance, warm)
               stop when no density at any step changed by more than the tolerance since the last time
               lambda <- lambda + K beta (v - v*)
-              v, v* <- v, v* + m (what they changed by in this round)
+              v, v* <- v, v* + m (what v changed by in this round)
 
 `dual` is lambda / K, so that it is a velocity. Residual balancing [Boyd et al. 2011, 3.4.1] keeps |v - v*| and the
 change of v* within a factor of ten by doubling or halving K. Settled duals: the augmented-Lagrangian variant of
@@ -12,8 +12,8 @@ section 5, lambda only moves when the objective has settled for the lambda befor
 
 Momentum  is not in the paper. Few steps of advection optimisation make its rounds a descent, whose last part is slow:
 forces that do not matter to the match fade by a percent per round. Nesterov's m = j / (j + 3), at most 0.7, j rounds
-after the objective last rose, and none once it falls by less than a percent. Letter F at 64^2/20: 17 rounds to an
-objective of 14.60, without it 26 rounds to 14.80. Extrapolating lambda as well was slower (21 rounds).
+after the objective last rose, and none once it falls by less than a percent. Letter F at 64^2/20: 18 rounds to an
+objective of 14.55, without it 26 rounds to 14.80. Extrapolating lambda as well was slower (21 rounds).
 
 Near the end (densities change by less than ten tolerances) steps of alpha at the limit of stability keep stirring short
 waves at the smoke's edges, and the stop rule looks at nothing else. So alpha gets a ceiling there, lowered wherever the
@@ -86,8 +86,8 @@ class Admm:
     last_value: float = np.inf
     falling: int = 0
     """Rounds since the objective last rose."""
-    last: tuple[np.ndarray, np.ndarray] | None = None
-    """v and v* after the last round, before momentum."""
+    last: np.ndarray | None = None
+    """v before the last round, before momentum."""
     calm: bool = False
 
     def __post_init__(self) -> None:
@@ -103,31 +103,50 @@ class Admm:
     def advance(self) -> Record:
         """One round of algorithm 3."""
         settings, fixed_point = self.settings, self.fixed_point
-        before, guide_before = self.sweep, fixed_point.v
-        self.sweep, residuals = fixed_point.run(self.v + self.dual, self.penalty, settings.advection_iterations)
-        kappa = self.penalty / settings.force_weight
-        self.u, report = self.solver.solve(self.v, fixed_point.v - self.dual, kappa)
+        self._go_on()
+        before, self.u = self.sweep, np.empty(0, self.v.dtype)  # forces are found anew, their memory is wanted
+        known = before if self.calm else None
+        self.sweep, residuals = fixed_point.run(self.v + self.dual, self.penalty, settings.advection_iterations, known)
+        change = density_change(before, self.sweep)
+        del before, known
+        guide = np.subtract(fixed_point.v, self.dual, out=self.dual)
+        self.u, report = self.solver.solve(self.v, guide, self.penalty / settings.force_weight)
+        self.dual = np.subtract(fixed_point.v, guide, out=guide)
         self.iteration += 1
         gap = self.v - fixed_point.v
         record = Record(
             match=self.sweep.match,
             force=0.5 * settings.force_weight * dot(self.u, self.u),
-            change=density_change(before, self.sweep),
+            change=change,
             gap=float(np.sqrt(dot(gap, gap) / max(dot(self.v, self.v), 1e-300))),
             advection_residual=residuals[0],
             flow=report,
         )
-        self.converged = self.iteration >= FEWEST and record.change < settings.change_tolerance
-        if self.last_change < record.change and self.last_change < NEAR * settings.change_tolerance:
+        self.converged = self.iteration >= FEWEST and change < settings.change_tolerance
+        if self.last_change < change and self.last_change < NEAR * settings.change_tolerance:
             fixed_point.ceiling = fixed_point.alpha = CALMER * fixed_point.alpha
-        self.last_change = record.change
-        if not self.done:
-            value = record.objective + 0.5 * self.penalty * dot(gap, gap)
-            self._move_duals(gap, guide_before, value)
-            self._go_on(value)
+        self.last_change = change
+        value = record.objective + 0.5 * self.penalty * dot(gap, gap)
+        self.calm |= self.iteration > FEWEST and value > (1.0 - FADED) * self.last_value
+        self.falling = self.falling + 1 if value < self.last_value else 0
+        self.last_value = value
+        if not self.converged:
+            self._move_duals(gap, value)
         return record
 
-    def _move_duals(self, gap: np.ndarray, guide_before: np.ndarray, value: float) -> None:
+    def _go_on(self) -> None:
+        """Momentum: v and v* go on by a part of what v moved in the last round."""
+        if self.calm:
+            self.last = None
+            return
+        before, self.last = self.last, self.v.copy()
+        if before is not None:
+            way = np.subtract(self.v, before, out=before)
+            way *= way.dtype.type(min(MOMENTUM, self.falling / (self.falling + LATE)))
+            self.v += way
+            self.fixed_point.v = self.fixed_point.v + way
+
+    def _move_duals(self, gap: np.ndarray, value: float) -> None:
         settings = self.settings
         if settings.settled_duals:
             settled = value > (1.0 - SETTLED) * self.settled_value
@@ -136,29 +155,14 @@ class Admm:
                 return
         self.dual += self.dual.dtype.type(settings.beta) * gap
         if settings.balance:
-            moved = self.fixed_point.v - guide_before
-            primal, movement = np.sqrt(dot(gap, gap)), np.sqrt(dot(moved, moved))
+            primal, movement = np.sqrt(dot(gap, gap)), self.fixed_point.moved
             factor = 2.0 if primal > UNBALANCED * movement else 0.5 if movement > UNBALANCED * primal else 1.0
             self.penalty *= factor
             self.dual *= self.dual.dtype.type(1.0 / factor)
             self.fixed_point.alpha = min(self.fixed_point.ceiling, factor * self.fixed_point.alpha)
 
-    def _go_on(self, value: float) -> None:
-        """Momentum: v and v* a part of this round's way ahead."""
-        self.calm |= self.iteration > FEWEST and value > (1.0 - FADED) * self.last_value
-        self.falling = self.falling + 1 if value < self.last_value else 0
-        self.last_value = value
-        if self.calm:
-            self.last = None
-            return
-        v, v_star = now = self.v, self.fixed_point.v
-        before, self.last = self.last or now, now
-        ahead = v.dtype.type(min(MOMENTUM, self.falling / (self.falling + LATE)))
-        self.v = v + ahead * (v - before[0])
-        self.fixed_point.v = v_star + ahead * (v_star - before[1])
-
     def arrays(self) -> dict[str, np.ndarray]:
-        last = {} if self.last is None else {"last_v": self.last[0], "last_v_star": self.last[1]}
+        last = {} if self.last is None else {"last": self.last}
         return {"v": self.v, "v_star": self.fixed_point.v, "dual": self.dual, "u": self.u, **last}
 
     def meta(self) -> dict[str, Any]:
@@ -186,10 +190,9 @@ class Admm:
         self.fixed_point.evaluations = int(meta["evaluations"])
         self.last_value, self.falling = _number(meta["last_value"]), int(meta["falling"])
         self.calm = bool(meta["calm"])
-        if "last_v" in arrays:
-            self.last = arrays["last_v"].copy(), arrays["last_v_star"].copy()
+        self.last = arrays["last"].copy() if "last" in arrays else None
         if self.iteration > 0:
-            self.sweep = self.advection.forward(self.fixed_point.v if self.last is None else self.last[1])
+            self.sweep = self.advection.forward(self.fixed_point.v)
 
 
 def density_change(before: Sweep | None, after: Sweep) -> float:

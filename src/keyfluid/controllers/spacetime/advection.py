@@ -129,10 +129,18 @@ class FixedPoint:
     ceiling: float = 1.0
     """Of alpha: the outer loop lowers it near the end."""
     evaluations: int = 0
+    moved: float = 0.0
+    """Length of the way of v in the last run."""
 
-    def run(self, guide: np.ndarray, penalty: float, iterations: int) -> tuple[Sweep, list[float]]:
-        """Improve v; the sweep of the last v, and the size of the KKT residual before each iteration."""
-        sweep = self._forward(self.v)
+    def run(
+        self, guide: np.ndarray, penalty: float, iterations: int, known: Sweep | None = None
+    ) -> tuple[Sweep, list[float]]:
+        """Improve v; the sweep of the last v, and the size of the KKT residual before each iteration.
+
+        known: the sweep of v, where there is one.
+        """
+        sweep = self._forward(self.v) if known is None else known
+        self.moved = 0.0
         value = self._value(sweep, self.v, guide, penalty)
         residuals = []
         for _ in range(iterations):
@@ -159,6 +167,7 @@ class FixedPoint:
             trial_value = self._value(trial_sweep, trial, guide, penalty)
             if trial_value <= value - ENOUGH * self.alpha * promised:
                 self.v = trial
+                self.moved += self.alpha * float(np.sqrt(dot(direction, direction)))
                 self.alpha = min(self.ceiling, GROWTH * self.alpha)
                 return trial_sweep, trial_value
             self.alpha = max(SHRINK * self.alpha, SMALLEST)

@@ -40,7 +40,7 @@ class Spacetime:
     """The controller."""
 
     def memory_bytes(self, problem: Problem) -> int:
-        """v, v*, lambda and u, what a solve of the subproblem holds beside them, and densities of two sweeps."""
+        """v, v*, lambda and the last v, what a subproblem holds beside them, and densities of three sweeps."""
         return sum(memory_plan(problem).values())
 
     def run(self, problem: Problem, shell: Shell) -> None:
@@ -65,6 +65,7 @@ class Spacetime:
                 restored = None
             self._optimise(plan, shell, horizon, admm)
             horizon.shift(admm)
+            del admm
         replay = plan.replay(horizon.kick)
         shell.frame(replay.first())
         self._replay(plan, shell, horizon.forces, replay)
@@ -116,10 +117,9 @@ class Plan:
     def horizon(self) -> Horizon:
         problem = self.problem
         frames = problem.scene.control.horizon
-        forces = np.zeros((problem.grid.value_count(Kind.FACES), self.steps), problem.dtype)
         return Horizon(
             self.goals, None if frames is None else frames * self.steps_per_frame, self.units.inside(problem),
-            self.start(), forces, self.flow_step(),
+            self.start(), self.steps, self.flow_step(),
         )  # fmt: skip
 
     def admm(self, horizon: Horizon) -> Admm:
@@ -217,8 +217,7 @@ def memory_plan(problem: Problem) -> dict[str, int]:
     velocities = item * problem.grid.value_count(Kind.FACES) * last * steps_per_frame
     densities = item * problem.grid.count * last * steps_per_frame * len(problem.densities)
     return {
-        "v, v*, lambda, u": 4 * velocities,
-        "guide, gradient, direction and work of the subproblems": 6 * velocities,
-        "densities of two sweeps": 2 * densities,
-        "pressures of the projection": 3 * item * problem.grid.count * last * steps_per_frame,
+        "v, v*, lambda, the last v": 4 * velocities,
+        "guide, gradient, direction and work of a subproblem": 5 * velocities,
+        "densities of three sweeps": 3 * densities,
     }

@@ -41,11 +41,11 @@ class Flow:
 
     def forces(self, v: np.ndarray) -> np.ndarray:
         """u[face, k] = u_{k-1}, projected."""
-        return self._late(v, v + self_advection(self.grid, v, 1.0, self.viscosity))
+        return self._late(v, self_advection(self.grid, v, 1.0, self.viscosity))
 
     def tangent(self, v: np.ndarray, d: np.ndarray) -> np.ndarray:
         """Q D d."""
-        return self._late(d, d + self_advection_tangent(self.grid, v, d, 1.0, self.viscosity))
+        return self._late(d, self_advection_tangent(self.grid, v, d, 1.0, self.viscosity))
 
     def transpose(self, v: np.ndarray, u: np.ndarray) -> np.ndarray:
         """D^T u; not projected."""
@@ -61,13 +61,14 @@ class Flow:
     def gradient(self, v: np.ndarray, u: np.ndarray, guide: np.ndarray, kappa: float) -> np.ndarray:
         """Q G, the first row of eq. 9."""
         out = self.transpose(v, u)
-        out += out.dtype.type(kappa) * (v - guide)
+        add_scaled(kappa, v, out)
+        add_scaled(-kappa, guide, out)
         return self.admissible(out)
 
     def curvature(self, v: np.ndarray, d: np.ndarray, kappa: float) -> np.ndarray:
         """H d; not projected, the first column as it comes."""
         out = self.transpose(v, self.tangent(v, d))
-        out += out.dtype.type(kappa) * d
+        add_scaled(kappa, d, out)
         return out
 
     def admissible(self, d: np.ndarray) -> np.ndarray:
@@ -77,6 +78,8 @@ class Flow:
         return self.solenoidal.project(d)
 
     def _late(self, v: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Q (v_k + out_k - v_{k-1}), in place of out."""
+        out += v
         out[:, 1:] -= v[:, :-1]
         out[:, 0] = 0
         return self.solenoidal.project(out)
@@ -85,6 +88,11 @@ class Flow:
 def dot(a: np.ndarray, b: np.ndarray) -> float:
     """Euclidean inner product in float64; the same for any number of threads."""
     return vectors.dot(a.reshape(-1), b.reshape(-1))
+
+
+def add_scaled(factor: float, a: np.ndarray, b: np.ndarray) -> None:
+    """b += factor a, in place."""
+    vectors.add_scaled(factor, a.reshape(-1), b.reshape(-1))
 
 
 def peak(a: np.ndarray) -> float:

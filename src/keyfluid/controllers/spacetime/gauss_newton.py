@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from keyfluid.controllers.spacetime.flow import Flow, dot, peak
+from keyfluid.controllers.spacetime.flow import Flow, add_scaled, dot, peak
 from keyfluid.kernels import spacetime_time as kernels
 
 MOST_STEPS = 60
@@ -48,20 +48,16 @@ class GaussNewton:
         self, v: np.ndarray, guide: np.ndarray, kappa: float, most_steps: int = MOST_STEPS
     ) -> tuple[np.ndarray, FlowReport]:
         """The forces u of the improved trajectory, and how it went."""
-        flow, damping = self.flow, 0.0
-        u = flow.forces(v)
-        value = flow.objective(u, v, guide, kappa)
-        gradient = flow.gradient(v, u, guide, kappa)
+        damping = 0.0
+        value, gradient = self._at(v, guide, kappa)
         report = FlowReport(False, [peak(gradient)])
         enough = max(self.tolerance, self.share * report.residuals[0])
         while report.residuals[-1] > enough and len(report.residuals) <= most_steps:
             rough = max(0.3 * enough / report.residuals[-1], ROUGH)
-            step, iterations = self._direction(v, gradient, kappa + damping, rough)
+            trial, promised, iterations = self._direction(v, gradient, kappa + damping, rough)
+            trial += v
             report.cg_iterations += iterations
-            promised = -dot(gradient, step)
-            trial = v + step
-            trial_u = flow.forces(trial)
-            trial_value = flow.objective(trial_u, trial, guide, kappa)
+            trial_value, gradient = self._at(trial, guide, kappa)
             # Below rounding of E itself nothing can be told from it: take the step if it lowers the residual.
             hidden = promised < 1e-5 * value if v.dtype == np.float32 else promised < 1e-12 * value
             if not hidden and not trial_value <= value - 1e-4 * promised:
@@ -69,38 +65,50 @@ class GaussNewton:
                 report.rejected += 1
                 if report.rejected > most_steps:
                     break
+                _, gradient = self._at(v, guide, kappa)
                 continue
-            trial_gradient = flow.gradient(trial, trial_u, guide, kappa)
-            if hidden and peak(trial_gradient) > 0.9 * report.residuals[-1]:
+            if hidden and peak(gradient) > 0.9 * report.residuals[-1]:
                 break
             damping = 0.25 * damping if damping > 0.01 * kappa else 0.0
-            v[...], u, value, gradient = trial, trial_u, trial_value, trial_gradient
+            v[...], value = trial, trial_value
             report.residuals.append(peak(gradient))
+            del trial  # its memory is wanted in the next step
         report.converged = report.residuals[-1] <= enough
-        return u, report
+        return self.flow.forces(v), report
 
-    def _direction(self, v: np.ndarray, gradient: np.ndarray, kappa: float, rough: float) -> tuple[np.ndarray, int]:
-        """d with |H d + G| <= rough |G| in the preconditioner's norm."""
+    def _at(self, v: np.ndarray, guide: np.ndarray, kappa: float) -> tuple[float, np.ndarray]:
+        """E and G of a trajectory."""
+        u = self.flow.forces(v)
+        return self.flow.objective(u, v, guide, kappa), self.flow.gradient(v, u, guide, kappa)
+
+    def _direction(
+        self, v: np.ndarray, gradient: np.ndarray, kappa: float, rough: float
+    ) -> tuple[np.ndarray, float, int]:
+        """d with |H d + G| <= rough |G| in the preconditioner's norm, -G.d, and the iterations; `gradient` is used up.
+
+        -G.d comes with the iteration: every direction adds its length times the residual's product.
+        """
         flow, precondition = self.flow, self._preconditioner(v, kappa)
-        real = v.dtype.type
-        residual = -gradient
+        residual = np.negative(gradient, out=gradient)
         d = np.zeros_like(v)
-        z = precondition(residual)
-        direction = z.copy()
-        product = dot(residual, z)
+        direction = precondition(residual)
+        product, promised = dot(residual, direction), 0.0
         enough = rough * rough * product
         for iteration in range(MOST_CG):
             if not product > enough:
-                return d, iteration
+                return d, promised, iteration
             curved = flow.admissible(flow.curvature(v, direction, kappa))
             length = product / dot(direction, curved)
-            d += real(length) * direction
-            residual -= real(length) * curved
+            promised += length * product
+            add_scaled(length, direction, d)
+            add_scaled(-length, curved, residual)
+            del curved
             z = precondition(residual)
             before, product = product, dot(residual, z)
-            direction *= real(product / before)
+            direction *= direction.dtype.type(product / before)
             direction += z
-        return d, MOST_CG
+            del z
+        return d, promised, MOST_CG
 
     def _preconditioner(self, v: np.ndarray, kappa: float) -> Callable[[np.ndarray], np.ndarray]:
         carry, scale = _factors(v.shape[1], kappa, self.flow.free_start, v.dtype)

@@ -37,15 +37,16 @@ class Horizon:
     horizon: int | None
     densities: dict[str, Field]
     velocity: Field
-    forces: np.ndarray
+    steps: int
     flow_step: StepImplicit
     start: int = 0
+    forces: np.ndarray | None = None
     kick: np.ndarray | None = None
     """v_0 where it was free: the replay begins with it."""
 
     @property
     def done(self) -> bool:
-        return self.start >= self.forces.shape[1]
+        return self.start >= self.steps
 
     def window(self) -> tuple[int, int]:
         """Steps of the window, and how many of them are kept."""
@@ -64,6 +65,8 @@ class Horizon:
         kept = min(keep, steps - 1)
         if admm.flow.free_start:
             self.kick = np.ascontiguousarray(admm.v[:, 0])
+        if self.forces is None:
+            self.forces = np.zeros((admm.u.shape[0], self.steps), admm.u.dtype)
         self.forces[:, self.start + 1 : self.start + 1 + kept] = admm.u[:, 1 : 1 + kept]
         carried = admm.advection.forward(np.ascontiguousarray(admm.v[:, :keep])).densities
         self.densities = {name: line[-1] for name, line in carried.items()}
@@ -75,7 +78,7 @@ class Horizon:
         self.start += keep
 
     def arrays(self) -> dict[str, np.ndarray]:
-        if self.start == 0:
+        if self.forces is None:
             return {}
         return {
             "forces": self.forces,
@@ -87,7 +90,7 @@ class Horizon:
     def restore(self, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
         self.start = int(meta["start"])
         if self.start > 0:
-            self.forces[...] = arrays["forces"]
+            self.forces = arrays["forces"].copy()
             self.kick = arrays["kick"].copy() if "kick" in arrays else None
             self.velocity = self.velocity.like(arrays["velocity"].copy())
             self.densities = {name: rho.like(arrays[f"rho.{name}"].copy()) for name, rho in self.densities.items()}
