@@ -65,13 +65,17 @@ class Minimisation:
     decrease: float = np.inf
     stalled: str = ""
     iterates: tuple[int, ...] = (0,)
+    least: float = np.inf
+    """Smallest value of an iterate so far."""
 
 
 class Lbfgs:
     """The method; see the module's text.
 
     metric: scale squared of each variable, a vector as long as x or None; first_step: length of the first step,
-    sqrt(sum s^2 / metric).
+    sqrt(sum s^2 / metric). slack: for objectives with small jumps, as liquids have where cells become wet: a step may
+    end above the point it began at, by up to this share of the least value so far. Without it a search ends at the
+    first jump, on its edge, where every step goes up.
     """
 
     def __init__(
@@ -80,6 +84,7 @@ class Lbfgs:
         first_step: float = 1.0,
         history: int = 10,
         trials: int = 25,
+        slack: float = 0.0,
     ) -> None:
         if history < 1 or trials < 1:
             raise KeyfluidError(f"optimiser: history {history} and trials {trials} must be at least 1")
@@ -89,13 +94,14 @@ class Lbfgs:
         self.first_step = first_step
         self.history = history
         self.trials = trials
+        self.slack = slack
 
     def start(self, x: np.ndarray, function: Function) -> Minimisation:
         """Evaluate the starting point."""
         value, gradient = function(x)
         if not np.isfinite(value):
             raise KeyfluidError("optimiser: the objective is not finite at the start; shorten the step or the forces")
-        return Minimisation(Iterate(x, value, gradient))
+        return Minimisation(Iterate(x, value, gradient), least=value)
 
     def advance(self, state: Minimisation, function: Function) -> Minimisation:
         """One iteration: a direction, a line search, a new pair."""
@@ -106,7 +112,8 @@ class Lbfgs:
         if slope == 0:
             return replace(state, stalled="the gradient is zero")
         first = 1.0 if state.pairs else self.first_step / np.sqrt(-slope)
-        found, evaluations = self._line_search(now, direction, slope, float(first), function)
+        bar = max(now.value, (1.0 + self.slack) * state.least) if self.slack > 0 else now.value
+        found, evaluations = self._line_search(now, direction, slope, float(first), function, bar)
         evaluations += state.evaluations
         if found is None:
             if state.pairs:
@@ -116,14 +123,17 @@ class Lbfgs:
         iteration = state.iteration + 1
         pairs, iterates = self._remember(state, found, iteration)
         decrease = (now.value - found.value) / abs(now.value) if now.value != 0 else 0.0
-        return Minimisation(found, pairs, iteration, evaluations, decrease, "", iterates)
+        least = min(state.least, found.value)
+        return Minimisation(found, pairs, iteration, evaluations, decrease, "", iterates, least)
 
-    def restore(self, trail: Mapping[int, Iterate], evaluations: int, decrease: float) -> Minimisation:
+    def restore(
+        self, trail: Mapping[int, Iterate], evaluations: int, decrease: float, least: float = np.inf
+    ) -> Minimisation:
         """A minimisation as `advance` left it, from the points that its `iterates` named."""
         iterates = tuple(sorted(trail))
         pairs = tuple(_pair(trail[a], trail[b]) for a, b in pairwise(iterates))
         last = iterates[-1]
-        return Minimisation(trail[last], pairs, last, evaluations, decrease, "", iterates)
+        return Minimisation(trail[last], pairs, last, evaluations, decrease, "", iterates, least)
 
     def _remember(
         self, state: Minimisation, found: Iterate, iteration: int
@@ -155,7 +165,7 @@ class Lbfgs:
         return q, min(dot(q, gradient), 0.0)
 
     def _line_search(
-        self, now: Iterate, direction: np.ndarray, slope: float, step: float, function: Function
+        self, now: Iterate, direction: np.ndarray, slope: float, step: float, function: Function, bar: float
     ) -> tuple[Iterate | None, int]:
         """A point that meets the weak Wolfe conditions, or the lowest that only lacks curvature, or None.
 
@@ -169,7 +179,7 @@ class Lbfgs:
             x = now.x.copy()
             add_scaled(step, direction, x)
             value, gradient = function(x)
-            if not np.isfinite(value) or value > now.value + _ARMIJO * step * slope:
+            if not np.isfinite(value) or value > bar + _ARMIJO * step * slope:
                 high = step
             else:
                 here = Iterate(x, value, gradient)

@@ -24,6 +24,10 @@ _FIRST_STEP = 0.02
 valley of its own making (the letter F at 64^2: 0.3 reached in 8 evaluations, with ten times as much in 27)."""
 
 
+_LIQUID_SLACK, _LIQUID_TRIALS = 0.03, 8
+"""A liquid's objective jumps where cells become wet, by a percent or so (a letter at 96^2, gamma 2 cells wide)."""
+
+
 @dataclass(frozen=True, eq=False)
 class Place:
     """Where a run stands: the window, the stage, its search, and the vectors of the windows before."""
@@ -47,7 +51,9 @@ def restored_from(checkpoint: Checkpoint, plans: Sequence[Sequence[Stage]], sett
         parts = {i: part_name(window, stage, i) for i in values}
         trail = {i: Iterate(arrays[f"{parts[i]}/x"], value, arrays[f"{parts[i]}/g"]) for i, value in values.items()}
         decrease = math.inf if meta["decrease"] is None else float(meta["decrease"])
-        state = optimiser_of(plans[window][stage], settings, stage).restore(trail, int(meta["evaluations"]), decrease)
+        state = optimiser_of(plans[window][stage], settings, stage).restore(
+            trail, int(meta["evaluations"]), decrease, float(meta.get("least", math.inf))
+        )
         found = {part: arrays[f"{part}/x"] for part in meta["kept"]}
         return Place(window, stage, replace(state, stalled=str(meta["stalled"])), values, found)
     except (KeyError, IndexError, AttributeError):
@@ -97,4 +103,6 @@ def optimiser_of(stage: Stage, settings: Settings, number: int) -> Lbfgs:
     if settings.time != "integrated":
         speed /= seconds
     length = speed * math.sqrt(control.timing.count) * (1.0 if number == 0 else 0.3)
+    if problem.liquid is not None:
+        return Lbfgs(control.metric(), length, settings.history, _LIQUID_TRIALS, _LIQUID_SLACK)
     return Lbfgs(control.metric(), length, settings.history)

@@ -88,6 +88,7 @@ class Search:
             "evaluations": state.evaluations,
             "decrease": state.decrease if math.isfinite(state.decrease) else None,
             "stalled": state.stalled,
+            "least": state.least,
         }
         keep = [*self.here.kept, *(part_name(window, rank, i) for i in state.iterates)]
         shell.checkpoint({"x": now.x, "g": now.gradient}, meta, part_name(window, rank, state.iteration), keep)

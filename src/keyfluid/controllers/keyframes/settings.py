@@ -102,7 +102,7 @@ class Settings:
             first_band=value("first_band", 1.0),
             growth=value("growth", KOLMOGOROV),
             scaling=value("scaling", 1.5 if dim == 2 else 2.0) if basis == "potential" else 0.0,
-            tau=value("tau", 5e-5 if dim == 2 else 1e-5),
+            tau=value("tau", 0.0 if liquid else 5e-5 if dim == 2 else 1e-5),
             iterations=value("iterations", 75 if liquid else 120),
             history=value("history", 10),
             gamma=value("gamma", "auto"),
