@@ -189,12 +189,12 @@ def letters(small: bool) -> None:
             plot_outer(case)
             first = case
     labels = [f"{t}, {w}" for t in "FLUID" for w in ("1/4", "1/2", "3/4", "keyframe", "free")]
-    save_png(IMAGES / "spacetime_letters.png", filmstrip(pictures, labels, columns=5, tile=110))
+    save_png(IMAGES / "spacetime_letters.png", filmstrip(pictures, labels, columns=5, tile=92))
     plan = memory_plan(first.problem)
     print("\nMemory plan, MB: " + ", ".join(f"{k} {v / 2**20:.1f}" for k, v in plan.items()))
     print(
         f"sum {sum(plan.values()) / 2**20:.1f}, the paper's bound 8 n^d (1 + d) N {bound(first.problem):.1f}, arrays "
-        f"of the optimisation at their peak {arrays_peak(first.problem):.1f}, process above its start {first.memory:.1f}"
+        f"of the optimisation at their peak {arrays_peak(first.problem):.1f}, process over its start {first.memory:.1f}"
     )
 
 
@@ -301,7 +301,7 @@ def bunny(small: bool) -> None:
     slope = np.polyfit([2, 3, 4], counts, 1)[0]
     print(f"\niterations against log10 r: {counts}, {slope:+.1f} per decade (paper: 25, 37, 43)")
     labels = [f"r = 1e{p}, frame {f // n}" for p in (2, 3, 4) for f in (20, 40, 60, 80)]
-    save_png(IMAGES / "spacetime_bunny.png", filmstrip(pictures, labels, columns=4, tile=130))
+    save_png(IMAGES / "spacetime_bunny.png", filmstrip(pictures, labels, columns=4, tile=115))
     plt = plots()
     figure, axes = plt.subplots(figsize=(4.2, 2.6))
     for name, counts_of in residuals.items():
@@ -454,7 +454,7 @@ def pd(small: bool) -> None:
         line(name, case.errors[-1], case.result.metrics["keyframes"][-1]["iou"], case.seconds)
         pictures += case.pictures(frames, 130)
         labels += [f"{name}, {f}" for f in frames]
-    save_png(IMAGES / "spacetime_pd.png", filmstrip(pictures, labels, columns=4, tile=130))
+    save_png(IMAGES / "spacetime_pd.png", filmstrip(pictures, labels, columns=4, tile=115))
 
 
 PARTS = {"fas": fas, "map": solver_map, "letters": letters, "letters80": letters80, "lbfgs": lbfgs,

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
+from keyfluid.controllers.spacetime.controller import Plan, memory_plan
 from keyfluid.controllers.spacetime.horizon import next_window
 from keyfluid.controllers.spacetime.settings import DENSITY, force_weight
 from keyfluid.errors import KeyfluidError
 from keyfluid.runs.run import resume, run
 from keyfluid.scenes import load_scene
+from keyfluid.scenes.problem import build
 
 SCENE = """
 name = "small"
@@ -53,6 +57,7 @@ def errors(result):
         ('iterations = 12\nr = 50.0\nduals = "settled"\nbalance = false', "periodic"),
         ('iterations = 12\nr = 50.0\ntransport = "semi-lagrangian"', "walls"),
         ("iterations = 12\nr = 50.0\nfree_start = true", "walls"),
+        ('iterations = 12\nr = 50.0\nsolver = "fas"', "walls"),
     ],
 )
 def test_a_disk_moves_to_its_keyframe_and_the_replay_gives_the_optimisers_error(control, sides):
@@ -91,6 +96,29 @@ def test_a_stopped_run_resumes_to_the_same_bits_on_other_threads(tmp_path):
         assert one.velocity.data.tobytes() == two.velocity.data.tobytes()
     with pytest.raises(KeyfluidError, match="without --from"):
         resume(tmp_path / "whole", from_frame=3)
+
+
+def test_arrays_stay_within_the_papers_bound():
+    """8 n^d (1 + d) N numbers, and the plan told before a run holds."""
+    text = SCENE.format(control="", sides="walls", frames=8, smoke="", more="")
+    problem = build(load_scene(text.replace("resolution = 20", "resolution = 48").replace("frame = 6", "frame = 8")))
+    plan = Plan.of(problem)
+    plan.admm(plan.horizon()).advance()  # compiled, and tables made
+    tracemalloc.start()
+    admm = plan.admm(plan.horizon())
+    for _ in range(4):
+        admm.advance()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert admm.last is not None
+    assert peak < 8 * problem.grid.count * 3 * 8 * 4
+    assert peak == pytest.approx(sum(memory_plan(problem).values()), rel=0.1)
+
+
+def test_a_prime_number_of_cells_will_do():
+    text = SCENE.format(control="iterations = 3", sides="periodic", frames=8, smoke="", more="")
+    result = run(load_scene(text.replace("resolution = 20", "resolution = 23")), threads=1)
+    assert errors(result)[0] < 0.8
 
 
 SECOND = '[[keyframe]]\nframe = 12\nshape = "disk"\ncenter = [0.45, 0.55]\nradius = 0.2\n'
@@ -137,6 +165,10 @@ FIRST = '[[keyframe]]\nframe = 1\nshape = "disk"\ncenter = [0.5, 0.5]\nradius = 
         ({"control": "r = 0"}, "control.r"),
         ({"control": "K = -1.0"}, "control.K"),
         ({"control": "beta = 2.0"}, "control.beta"),
+        ({"control": "flow_tolerance = 0.0"}, "control.flow_tolerance"),
+        ({"control": "horizon = 1"}, "control.horizon"),
+        ({"control": 'solver = "simplex"'}, "control.solver"),
+        ({"more": SECOND.replace("0.45, 0.55", "0.95, 0.55").replace("12", "8")}, r"keyframe\[1\].mass"),
     ],
 )
 def test_what_the_method_cannot_do_is_one_clear_line(change, key):
