@@ -59,10 +59,10 @@ class LiquidSteps:
                 if stage.name == "source":
                     sourced += gained
                     churn = self._churn(before[SURFACE], now[SURFACE])
-            elif stage.name == "advect":
+            elif stage.name == "advect surface":
                 carrier = before["velocity"]
                 self._require_reach(carrier, clock)
-                loose = self._divergence(carrier, state[SURFACE], model, clock)
+                loose = self._divergence(carrier, before[SURFACE], model, clock)
         return Advance(
             {name: now[name] for name in state}, carrier, force, {SURFACE: emitted}, loose,
             {"churn": churn, "sourced": sourced} if source is not None else {},

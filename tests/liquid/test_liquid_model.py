@@ -1,0 +1,163 @@
+"""The liquid model: rest, volume, divergence, falling, viscosity, bodies, taps, and the gradient of ten steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from liquid_cases import disk, square, step, surface, volume
+from scipy.ndimage import gaussian_filter
+
+from keyfluid.fields import Field
+from keyfluid.grid import Grid, Kind
+from keyfluid.models.liquid import MCNAMARA_LIQUID_ORDER, Liquid, Tap
+from keyfluid.objectives.surface import SurfaceKey, SurfaceMatch
+from keyfluid.operators.project import divergence
+from keyfluid.operators.project_liquid import ProjectLiquid
+from keyfluid.operators.wet import Wet
+from keyfluid.rollout import Rollout, StoredForcing
+from keyfluid.solids import Solids
+
+
+@pytest.mark.parametrize(("cells", "up"), [((20, 16), 1), ((8, 7, 9), 2)])
+def test_a_flat_level_off_the_grid_stays_at_rest(cells, up):
+    grid, fall = Grid(cells), [0.0] * len(cells)
+    fall[up] = -9.81
+    model = Liquid(grid, 1 / 24, dtype=np.float64, gravity=fall, tolerance=1e-12)
+    state = model.initial_state(surface=surface(grid, lambda *x: x[up] - 0.3137 + 0 * sum(x)))
+    for index in range(50):
+        state = step(model, state, index)
+    assert state["velocity"].peak() < 1e-8 * 9.81 * 50 / 24
+
+
+def test_without_ghost_fluid_the_level_would_not_rest(monkeypatch):
+    """Pressure zero at the centres of air cells, as if every way were wet to its end: gravity drives a current."""
+    grid = Grid((20, 16))
+    model = Liquid(grid, 1 / 24, dtype=np.float64, gravity=(0.0, -9.81), tolerance=1e-12)
+    monkeypatch.setattr("keyfluid.operators.project_liquid.LEAST", 1.0)
+    tilted = surface(grid, lambda x, y: y - 0.3137 - 0.11 * x)
+    level = surface(grid, lambda x, y: y - 0.3137 + 0 * x)
+    moved = [step(model, model.initial_state(surface=phi), 0)["velocity"].peak() for phi in (tilted, level)]
+    assert moved[0] > 1e-3  # a slope flows either way; the level's staircase happens to be flat
+    assert moved[1] < 1e-8
+
+
+@pytest.mark.parametrize("name", ["carried", "turned"])
+def test_volume_over_a_hundred_steps(name):
+    grid = square(48)
+    model = Liquid(grid, 1 / 100, dtype=np.float64)
+    if name == "carried":
+        phi = disk(grid, (0.3, 0.35), 0.15)
+        wind = Field.from_function(grid, Kind.FACES, lambda x, y: (0.4 + 0 * x * y, 0.3 + 0 * x * y))
+    else:
+        phi = surface(grid, lambda x, y: np.maximum(abs(x - 0.5) - 0.25, abs(y - 0.5) - 0.1))
+        wind = Field.from_function(grid, Kind.FACES, lambda x, y: (-6.28 * (y - 0.5) + 0 * x, 6.28 * (x - 0.5) + 0 * y))
+    state = model.initial_state(surface=phi, velocity=wind)
+    before = volume(state)
+    for index in range(100):
+        state = step(model, state, index)
+    assert abs(volume(state) / before - 1) < 0.02
+    if name == "carried":
+        middle = np.average(np.argwhere(state["surface"].array < 0) + 0.5, axis=0) * grid.spacing
+        np.testing.assert_allclose(middle, (0.7, 0.65), atol=0.02)
+
+
+def test_a_drop_falls_as_a_stone_does():
+    grid = square(40)
+    model = Liquid(grid, 0.02, dtype=np.float64, gravity=(0.0, -2.0))
+    state = model.initial_state(surface=disk(grid, (0.45, 0.7), 0.12))
+    for index in range(10):
+        state = step(model, state, index)
+    wet = np.argwhere(state["surface"].array < 0)
+    # Velocity first, then position: t = 0.2 s takes the drop g t (t + dt) / 2 down.
+    assert (wet[:, 1].mean() + 0.5) * grid.spacing == pytest.approx(0.7 - 2.0 * 0.2 * 0.22 / 2, abs=0.003)
+
+
+def test_projection_leaves_no_divergence_in_the_liquid():
+    grid = Grid((17, 15))
+    phi = disk(grid)
+    rng = np.random.default_rng(0)
+    wind = Field.of(grid, Kind.FACES, *(rng.normal(size=s) for s in grid.shapes(Kind.FACES)))
+    (free,) = ProjectLiquid(grid, tolerance=1e-13).forward(wind, phi)
+    wet = Wet.of(phi, None).cells
+    assert np.abs(divergence(free)[wet]).max() < 1e-11
+    (again,) = ProjectLiquid(grid, tolerance=1e-13).forward(free, phi)
+    np.testing.assert_allclose(again.data, free.data, atol=1e-10)
+
+
+def test_viscosity_slows_shear_and_keeps_momentum():
+    grid = Grid((20, 20), boundary="periodic")
+    phi = surface(grid, lambda x, y: abs(y - 0.5) - 0.3 + 0 * x)
+    shear = Field.from_function(grid, Kind.FACES, lambda x, y: (np.sin(9 * y) + 0.4 + 0 * x, 0 * x * y))
+    model = Liquid(grid, 0.1, dtype=np.float64, viscosity=0.05)
+    diffuse = next(stage.operator for stage in model.stages(0) if stage.name == "diffuse")
+    (slow,) = diffuse.forward(shear, phi)
+    wet = Wet.of(phi, None).faces[0]
+    assert slow.component(0)[wet].mean() == pytest.approx(shear.component(0)[wet].mean(), rel=1e-9)
+    assert slow.component(0)[wet].std() < 0.7 * shear.component(0)[wet].std()
+
+
+def test_liquid_stays_out_of_bodies_and_taps_pour():
+    grid = square(24)
+    bodies = Solids.from_distance(grid, lambda x, y: np.hypot(x - 0.5, y - 0.2) - 0.12, dtype=np.float64)
+    region = disk(grid, (0.5, 0.85), 0.08)
+    wind = Field.from_function(grid, Kind.FACES, lambda x, y: (0 * x * y, -1.0 + 0 * x * y))
+    mask = wind.like(np.where(np.abs(wind.data) > 0, 1.0, 0.0) * 0)
+    tap = Tap(region, mask, wind, 0.0, 0.1)
+    model = Liquid(grid, 1 / 48, dtype=np.float64, gravity=(0.0, -4.0), solids=bodies, taps=[tap])
+    state = model.initial_state()
+    volumes = []
+    for index in range(20):
+        state = step(model, state, index)
+        volumes.append(volume(state))
+    assert volumes[0] == pytest.approx(np.pi * 0.08**2, rel=0.1)
+    wet = Wet.of(state["surface"], bodies).cells
+    assert wet.any()
+    assert not wet[bodies.solid].any()
+
+
+def smooth(grid, kind, size, seed):
+    field = Field.zeros(grid, kind, np.float64)
+    for values in field.components():
+        drawn = gaussian_filter(np.random.default_rng(seed).normal(size=values.shape), 2.5)
+        values[...] = size * drawn / np.abs(drawn).max()
+    return field
+
+
+@pytest.mark.parametrize("sequence", ["projected", "paper"])
+def test_the_gradient_of_ten_steps_against_central_differences(sequence):
+    """Twenty directions in winds and sources; steps of 1e-6, in which no cell changes sides."""
+    grid, steps, eps = square(20), 10, 1e-6
+    order = {} if sequence == "projected" else {"sequence": MCNAMARA_LIQUID_ORDER}
+    model = Liquid(grid, 1 / 24, dtype=np.float64, gravity=(0.0, -1.0), viscosity=0.01, tolerance=1e-13, **order)
+    start = model.initial_state(surface=disk(grid))
+    goal = surface(grid, lambda x, y: np.maximum(abs(x - 0.53) - 0.21, abs(y - 0.46) - 0.16))
+    objective = SurfaceMatch([SurfaceKey(steps, goal)], 2 * grid.spacing)
+    acting = [
+        {"force": smooth(grid, Kind.FACES, 1.5, i), "source.surface": smooth(grid, Kind.CENTRES, 0.05, 100 + i)}
+        for i in range(steps)
+    ]
+    rollout, forcing = Rollout(model, steps), StoredForcing(acting)
+    rollout.gradient(start, objective, forcing)
+
+    def wet_and_value(per_step):
+        wet = []
+        last = rollout.run(start, StoredForcing(per_step), on_step=lambda _, s: wet.append(s["surface"].data < 0))
+        return np.concatenate(wet), objective.term(steps, last[steps])[0]
+
+    errors = []
+    for seed in range(20 if sequence == "projected" else 5):
+        ways = [
+            {"force": smooth(grid, Kind.FACES, 1.0, 1000 + 50 * seed + i),
+             "source.surface": smooth(grid, Kind.CENTRES, 0.03, 5000 + 50 * seed + i)}
+            for i in range(steps)
+        ]  # fmt: skip
+        sides = []
+        for sign in (1, -1):
+            moved = [{k: a[k].add_scaled(sign * eps, w[k]) for k in a} for a, w in zip(acting, ways)]
+            sides.append(wet_and_value(moved))
+        assert np.array_equal(sides[0][0], sides[1][0])
+        difference = (sides[0][1] - sides[1][1]) / (2 * eps)
+        slope = sum(bar[k].dot(w[k]) for bar, w in zip(forcing.bars, ways) for k in w)
+        errors.append(abs(difference / slope - 1))
+    assert np.median(errors) < 1e-6
+    assert max(errors) < 1e-3

@@ -1,0 +1,120 @@
+"""Liquids in scenes: runs, resume, threads, files, and bad input in one line each."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from liquid_cases import SCENE
+
+from keyfluid.io.vdb import read_vdb
+from keyfluid.runs.run import resume, run
+from keyfluid.scenes import load_scene
+from keyfluid.scenes.faults import SceneErrors
+from keyfluid.scenes.problem import build
+
+ADJOINT = 'method = "adjoint"\nblur = [0.1, 0.05]\niterations = 4\nsources = true\nact = [1, 4]'
+FREE = 'method = "none"'
+
+
+def scene(control, *changes):
+    return load_scene(SCENE.format(control=control), changes)
+
+
+@pytest.fixture(scope="module")
+def steered(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("liquid") / "run"
+    return run(scene(ADJOINT), folder, threads=1)
+
+
+def test_winds_and_sources_bring_a_liquid_nearer(steered):
+    free = run(scene(FREE))
+    there, before = steered.metrics["keyframes"][0], free.metrics["keyframes"][0]
+    assert there["iou"] > before["iou"] + 0.05
+    assert abs(there["volume_error"]) < 0.1
+    assert steered.metrics["liquid"]["churn"] > 0
+    assert abs(steered.metrics["liquid"]["volume_error"]) < 0.01
+    assert steered.metrics["max_divergence"] < 1e-4
+    assert all("churn" in entry for entry in steered.metrics["history"] if entry.get("frame", 0) > 1)
+
+
+def test_the_control_acts_only_when_it_may(steered):
+    """act = [1, 4]: nothing happens to frame 1."""
+    free = run(scene(FREE))
+    np.testing.assert_array_equal(free.frames[1].surface, steered.frames[1].surface)
+    assert not np.array_equal(free.frames[2].surface, steered.frames[2].surface)
+
+
+def test_stopped_and_resumed_in_the_same_bits_on_two_threads(steered, tmp_path):
+    calls = iter(range(1000))
+    stopped = run(scene(ADJOINT), tmp_path / "r", threads=2, should_stop=lambda: next(calls) > 4)
+    assert stopped.metrics["status"] == "stopped"
+    again = resume(tmp_path / "r", threads=2)
+    assert again.finished
+    for a, b in zip(steered.frames, again.frames):
+        assert a.surface.tobytes() == b.surface.tobytes()
+        assert a.velocity.data.tobytes() == b.velocity.data.tobytes()
+    drop = ("seconds", "peak_memory_mb", "threads")
+    one, two = ({k: v for k, v in r.metrics.items() if k not in drop} for r in (steered, again))
+    assert json.dumps(one) == json.dumps(two)
+
+
+def test_target_mode_goes_most_of_the_way():
+    result = run(scene('method = "target"', "time.frames=24", "keyframe[0].frame=24"))
+    assert result.metrics["keyframes"][0]["iou"] > 0.85
+
+
+def test_files_of_a_free_run(tmp_path):
+    text = SCENE.format(control=FREE).replace("[1.0, 0.75]", "[1.0, 0.75, 0.6]").replace("= 20", "= 10")
+    text = text.replace("[0.42, 0.35]", "[0.42, 0.35, 0.3]").replace("[0.5, 0.35]", "[0.5, 0.35, 0.3]")
+    text = text.replace("[0.4, 0.3]", "[0.4, 0.3, 0.3]").replace("vdb = false", "vdb = true")
+    result = run(load_scene(text), tmp_path / "r")
+    grids = {grid.name: grid for grid in read_vdb(tmp_path / "r" / "vdb" / "pond.1004.vdb")}
+    assert grids["surface"].grid_class == "level set"
+    assert grids["surface"].background == pytest.approx(0.3)
+    phi = result.frames[3].surface
+    found = np.full(phi.shape, np.nan)
+    first = grids["surface"].first_index
+    data = grids["surface"].data
+    found[tuple(slice(f, f + n) for f, n in zip(first, data.shape))] = data
+    near = np.abs(phi) < 0.25
+    np.testing.assert_allclose(found[near], phi[near], rtol=1e-6)
+    trimesh = pytest.importorskip("trimesh")
+    mesh = trimesh.load(tmp_path / "r" / "mesh" / "pond.1004.ply", process=False)
+    assert mesh.is_watertight
+    assert mesh.volume == pytest.approx(result.metrics["liquid"]["volume_end"], rel=0.25)
+
+
+BAD = {
+    "no liquid": (["liquid.initial=[]"], "liquid.initial: there is no liquid"),
+    "smaller than a cell": (["liquid.initial.radius=0.001", "keyframe[0].mass=keep"], "no liquid on this grid"),
+    "volume": (["keyframe[0].mass=keep", "keyframe[0].size=0.1"], "keyframe[0].mass: its volume is"),
+    "outside": (["keyframe[0].mass=keep", "keyframe[0].center=[0.87, 0.35]"], "reaches outside the walls"),
+    "too far": (["keyframe[0].frame=1", "domain.resolution=200", "keyframe[0].center=[0.75, 0.55]"], "cells in a step"),
+    "smoke too": (["smoke.buoyancy=1.0"], "liquid: stands beside [smoke]"),
+    "open": (["domain.boundary=open"], 'a liquid needs "walls" or "periodic"'),
+    "match": (["keyframe[0].mass=match"], "can't be thinned"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_clear_line(case):
+    changes, words = BAD[case]
+    with pytest.raises(SceneErrors) as caught:
+        build(load_scene(SCENE.format(control=FREE), changes))
+    assert words in str(caught.value)
+    assert len(caught.value.faults) == 1
+
+
+def test_the_command_line_says_so_with_code_2(tmp_path):
+    path = tmp_path / "pond.toml"
+    path.write_text(SCENE.format(control='method = "spectral"'))
+    done = subprocess.run(
+        [sys.executable, "-m", "keyfluid", "run", str(path), "-o", str(tmp_path / "r")], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert 'control.method: "spectral" steers no liquid' in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
