@@ -13,7 +13,6 @@ force_norm        sqrt(mean over time and volume of |f|^2), m/s^2, of each frame
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -169,13 +168,3 @@ def frame_history(
         else:
             others.append(dict(values))
     return others + list(by_frame.values())
-
-
-def peak_memory_mb() -> float:
-    """The most memory this process ever held."""
-    try:
-        import resource
-    except ImportError:
-        return 0.0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (1 << 20 if sys.platform == "darwin" else 1 << 10), 1)

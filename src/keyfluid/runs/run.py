@@ -13,6 +13,7 @@ from keyfluid.errors import KeyfluidError
 from keyfluid.io.container import DiskError
 from keyfluid.runs.folder import RunFolder
 from keyfluid.runs.frames import Frames
+from keyfluid.runs.memory import give_back_large_arrays
 from keyfluid.runs.outputs import Outputs
 from keyfluid.runs.session import Listener, Progress, Session
 from keyfluid.runs.watch import Watch
@@ -144,6 +145,7 @@ def _go(
         if progress is not None:
             progress(Progress(done, total, what))
 
+    give_back_large_arrays()
     try:
         session.write_result("running")
         compute(problem, session)

@@ -14,6 +14,7 @@ from keyfluid.errors import KeyfluidError
 from keyfluid.runs import metrics
 from keyfluid.runs.folder import RunFolder
 from keyfluid.runs.frames import PARTICLES, Frames, MemoryFrames
+from keyfluid.runs.memory import peak_memory_mb
 from keyfluid.runs.outputs import Outputs
 from keyfluid.runs.watch import Watch
 from keyfluid.scenes.problem import Problem, build
@@ -249,7 +250,7 @@ class Session:
             "force_norm": metrics.force_norm(metas),
             **self._counts,
             "seconds": self.seconds,
-            "peak_memory_mb": metrics.peak_memory_mb(),
+            "peak_memory_mb": peak_memory_mb(),
             "threads": threads(),
             "history": metrics.frame_history(metas, self._logged),
         }
