@@ -15,7 +15,7 @@ demo: $(READY)       ## the main job, small: pictures in out/demo
 	$(BIN)/python -m keyfluid demo -o out/demo
 
 test: $(READY)       ## the whole suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(READY)       ## style and types
 	$(BIN)/ruff check src tests benchmarks
