@@ -24,8 +24,9 @@ PINS: dict[str, tuple[str, ...]] = {
     "taichi": ("taichi==1.7.4", "numpy==2.4.6"),
     "phiflow": ("phiflow==3.4.0", "jax==0.10.2", "jaxlib==0.10.2", "numpy==2.4.6"),
     "warp": ("warp-lang==1.19.0", "numpy==2.4.6"),
+    "fmm": ("scikit-fmm", "numpy==2.4.6"),
 }
-SCRIPTS = {"taichi": "taichi_smoke.py", "phiflow": "phiflow_smoke.py", "warp": "warp_advection.py"}
+SCRIPTS = {"taichi": "taichi_smoke.py", "phiflow": "phiflow_smoke.py", "warp": "warp_advection.py", "fmm": "scikit_fmm.py"}
 
 
 class PeerUnavailable(RuntimeError):
