@@ -137,7 +137,7 @@ def scenes(names: list[str]) -> None:
         result = keyfluid.run(scene, ROOT / "out" / f"target_{name}", overwrite=True)
         keys = result.metrics["keyframes"]
         shown = keys if len(keys) <= 6 else [keys[0], keys[len(keys) // 2], keys[-1]]
-        columns = [
+        row = [
             name,
             " x ".join(str(n) for n in result.problem.grid.cells),
             str(result.problem.frames),
@@ -147,12 +147,13 @@ def scenes(names: list[str]) -> None:
             f"{result.metrics['mass_drift']:.1e}",
             f"{result.metrics['seconds']:.0f}",
         ]
-        print(f"| {' | '.join(columns)} |", flush=True)
+        print(f"| {' | '.join(row)} |", flush=True)
         painter = Painter(result.problem, 256)
         pictures = [painter.picture(result.frames[frame].densities, frame) for frame in SCENES[name]]
         labels = [f"frame {frame}" for frame in SCENES[name]]
+        columns = 3 if len(pictures) == 6 else 5
         tile = 200 if len(pictures) < 7 else 176
-        save_png(IMAGES / f"target_{name}.png", filmstrip(pictures, labels, columns=5, tile=tile))
+        save_png(IMAGES / f"target_{name}.png", filmstrip(pictures, labels, columns=columns, tile=tile))
 
 
 def main() -> None:
