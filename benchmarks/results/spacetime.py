@@ -327,10 +327,11 @@ def abc(small: bool) -> None:
     keys = [(20 * (i + 1) // n, letter(text)) for i, text in enumerate("ABC")]
     head(*REPORT)
     pictures: list[np.ndarray] = []
-    case = Case(128 // n, 60 // n, DISK, keys, "r = 1e4", fps=40 / n).run()
-    report(f"ABC {128 // n}^2/{60 // n}", case)
-    near = Case(128 // n, 60 // n, DISK, keys, f"r = 1e4\nhorizon = {20 // n}", fps=40 / n).run()
-    report("ABC, receding horizon of one keyframe", near)
+    case = Case(128 // n, 60 // n, DISK, keys, "r = 1e3", fps=40 / n).run()
+    report(f"ABC {128 // n}^2/{60 // n}, r = 1e3", case)
+    near = Case(128 // n, 60 // n, DISK, keys, f"r = 1e3\nhorizon = {20 // n}", fps=40 / n).run()
+    report("the same, receding horizon of one keyframe", near)
+    report("r = 1e4, as in the paper", Case(128 // n, 60 // n, DISK, keys, "r = 1e4", fps=40 / n).run())
     frames = [10 // n, 20 // n, 30 // n, 40 // n, 50 // n, 60 // n]
     pictures = case.pictures(frames) + near.pictures(frames)
     labels = [f"{w} {f}" for w in ("all, frame", "horizon, frame") for f in frames]
