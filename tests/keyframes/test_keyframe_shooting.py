@@ -77,6 +77,8 @@ def test_the_seams_close(whole):
     assert max(rounds[-1]["seam_density"], rounds[-1]["seam_velocity"]) < 0.01
     errors = [key["relative_error"] for key in whole.metrics["keyframes"]]
     assert max(errors) < 0.45, "16 cells: smoke smears; it begins at 1"
+    steps = [entry["iteration"] for entry in whole.metrics["history"] if "objective" in entry]
+    assert steps == list(range(len(steps)))
     forces = [whole.frames[i].force for i in (3, 7, 12, 17)]
     assert all(force is not None and np.any(force.data) for force in forces)
     assert whole.frames[21].force is None, "released after the last keyframe"

@@ -142,16 +142,16 @@ class Outputs:
 
 
 def curves_of(history: Iterable[Mapping[str, Any]]) -> dict[str, tuple[list[float], list[float]]]:
-    """One chart per number of the history, over frames or iterations."""
+    """One chart per number of the history, over frames, iterations or rounds."""
     curves: dict[str, tuple[list[float], list[float]]] = {}
     for entry in history:
-        axis = "iteration" if "iteration" in entry else "frame"
-        if axis not in entry:
+        axis = next((name for name in ("iteration", "frame", "round") if name in entry), None)
+        if axis is None:
             continue
         for name, value in entry.items():
-            if name in ("frame", "iteration") or not isinstance(value, int | float):
+            if name in ("frame", "iteration", "round") or not isinstance(value, int | float):
                 continue
-            title = name if axis == "frame" else f"{name} over iterations"
+            title = name if axis == "frame" else f"{name} over {axis}s"
             xs, ys = curves.setdefault(title, ([], []))
             xs.append(entry[axis])
             ys.append(value)

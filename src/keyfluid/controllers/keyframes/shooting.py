@@ -72,6 +72,8 @@ class Shooting:
         self.workers, self.settings = share_memory(problem, settings)
         windows = {*self.layers[0], *self.layers[1]}
         self.controls = {window: plan_stages(problem, settings, window)[-1].control for window in windows}
+        self.logged = 0
+        """Points of the course so far, those at the start of each search included."""
 
     def run(self) -> None:
         """The rounds from where the checkpoint stands, the closing, and the film."""
@@ -169,10 +171,11 @@ class Shooting:
     def _keep(self, before: Round | None, now: Round, window: Window, found: Found) -> None:
         """Log and save a window; the round before stays saved until this one is complete."""
         shell, place = self.shell, len(now.found)
-        for iteration, (objective, error, stage) in enumerate(found.course):
+        for objective, error, stage in found.course:
             shell.log(
-                iteration=iteration, objective=objective, error=error, stage=stage, window=place, round=now.number
+                iteration=self.logged, objective=objective, error=error, stage=stage, window=place, round=now.number
             )
+            self.logged += 1
         shell.count(found.iterations, found.evaluations)
         now.found.append(found)
         arrays = {"x": found.vector}
@@ -180,7 +183,7 @@ class Shooting:
             arrays.update({f"{frame}.{name}": field.data for name, field in state.items()})
         # The closing's first window is the last round's.
         keep = [_part(of, i) for of in (before, now) if of is not None for i in range(of.closing, len(of.found))]
-        meta = {"round": now.number, "closing": now.closing, "done": len(now.found)}
+        meta = {"round": now.number, "closing": now.closing, "done": len(now.found), "logged": self.logged}
         shell.checkpoint(arrays, meta, _part(now, place), keep)
         error = found.course[-1][1]
         shell.progress(place + 1, len(self._layer(now)), "window", error, f"round {now.number}")
@@ -195,7 +198,7 @@ class Shooting:
             if number > 0:
                 before.found.extend(self._read(checkpoint, before, i) for i in range(len(self._layer(before))))
             now = Round(number, before.found[:1] if closing else [], closing)
-            done = int(checkpoint.meta["done"])
+            done, self.logged = int(checkpoint.meta["done"]), int(checkpoint.meta["logged"])
             now.found.extend(self._read(checkpoint, now, i) for i in range(len(now.found), done))
         except KeyError:
             raise KeyfluidError(

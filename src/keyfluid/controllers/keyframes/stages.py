@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from keyfluid.controllers.interface import Problem
+from keyfluid.controllers.keyframes.edited import own_frame
 from keyfluid.controllers.keyframes.settings import Settings
 from keyfluid.controllers.keyframes.windows import Window, plan_windows
 from keyfluid.controls import (
@@ -27,6 +28,7 @@ from keyfluid.controls import (
     UpsampledPotential,
 )
 from keyfluid.errors import KeyfluidError, SceneError
+from keyfluid.models.stage import State
 
 _MEETING = 0.4
 """Share of a target that must be covered for the smoke to feel its shape."""
@@ -91,8 +93,11 @@ def _blurs(problem: Problem, settings: Settings, window: Window, first: bool) ->
 def _farthest(problem: Problem, window: Window) -> float:
     """The longest way between centres of mass, from the start or a key to the next, if the shapes hardly meet there."""
     farthest = 0.0
-    for name, start in problem.densities.items():
-        here = problem.amount(start.array)
+    starts: State = problem.densities
+    if problem.edit is not None:
+        starts = own_frame(problem, problem.edit, problem.edit.first).state
+    for name in problem.densities:
+        here = problem.amount(starts[name].array)
         for key in problem.keyframes:
             if key.field != name:
                 continue
