@@ -118,7 +118,7 @@ def run(name: str, small: bool) -> None:
         kept = np.load(picture)
         print(f"\n{table([json.loads(last)])}\n")
         save_strip(
-            f"solid{CASES[name][0]}", kept["pictures"], [*map(str, kept["frames"]), "target"], columns=6, tile=170
+            f"solid{CASES[name][0]}", list(kept["pictures"]), [*map(str, kept["frames"]), "target"], columns=6, tile=170
         )
         save_plot(f"solid{CASES[name][0]}_curve", 6, 3.4, partial(_draw_curve, kept["work"], kept["errors"]))
 
