@@ -108,12 +108,13 @@ def child(scene: str, sets: Sequence[str], folder: str, threads: int) -> None:
     from keyfluid.scenes import load_scene
     from keyfluid.scenes.problem import build
 
-    controlled = load_scene(scene, sets).control.method != "none"
-    short = ["control.iterations=2", "control.coarse=0"] if controlled else []
-    if any("shooting" in change for change in sets):
+    control = load_scene(scene, sets).control
+    short = ["control.iterations=2", "control.coarse=0"] if control.method != "none" else []
+    if getattr(control, "cutoff", None) is not None:
+        short.append("control.cutoff=4")
+    if getattr(control, "schedule", None) == "shooting":
         short.append("control.rounds=1")
-    cutoff = ["control.cutoff=4"] if any("cutoff" in change for change in sets) else []
-    keyfluid.run(scene, overrides=[*sets, "domain.resolution=16", *short, *cutoff], threads=threads)
+    keyfluid.run(scene, overrides=[*sets, "domain.resolution=16", *short], threads=threads)
     before, began, cpu = _resident_mb(), time.perf_counter(), _processor_seconds()
     problem = build(load_scene(scene, sets))
     lines = list(plan_lines(controller_for(problem.scene.control.method), problem))
