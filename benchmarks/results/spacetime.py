@@ -261,7 +261,7 @@ def lbfgs(small: bool) -> None:
         def told(state: Any, change: float, cpu: float = cpu, reached: list[float] = reached) -> bool:
             if state.now.value <= goal and not reached:
                 reached.append(time.process_time() - cpu)
-            return time.process_time() - cpu > 20 * case.cpu
+            return time.process_time() - cpu > 12 * case.cpu
 
         forces, state = shooting.minimise(0.01, 200, told)
         seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
