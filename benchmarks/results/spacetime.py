@@ -454,7 +454,7 @@ def pd(small: bool) -> None:
         ).run()
         line(name, case.errors[-1], case.result.metrics["keyframes"][-1]["iou"], case.seconds)
         pictures += case.pictures(frames, 130)
-        labels += [f"{name}, {f}" for f in frames]
+        labels += [f"{name.split(', ')[-1]}, {f}" for f in frames]
     save_png(IMAGES / "spacetime_pd.png", filmstrip(pictures, labels, columns=4, tile=115))
 
 
