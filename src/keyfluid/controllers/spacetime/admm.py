@@ -12,8 +12,8 @@ section 5, lambda only moves when the objective has settled for the lambda befor
 
 Momentum  is not in the paper. Few steps of advection optimisation make its rounds a descent, whose last part is slow:
 forces that do not matter to the match fade by a percent per round. Nesterov's m = j / (j + 3), at most 0.7, j rounds
-after the objective last rose, and none once it falls by less than a percent. Letter F at 64^2/20: 18 rounds to an
-objective of 14.55, without it 26 rounds to 14.80. Extrapolating lambda as well was slower (21 rounds).
+after the objective last rose, and none once it falls by less than a percent. Letter F at 64^2/20: 19 rounds to an
+objective of 14.6, without it 26 rounds to 14.8. Extrapolating lambda as well was slower (21 rounds).
 
 Near the end (densities change by less than ten tolerances) steps of alpha at the limit of stability keep stirring short
 waves at the smoke's edges, and the stop rule looks at nothing else. So alpha gets a ceiling there, lowered wherever the
