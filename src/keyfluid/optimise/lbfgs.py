@@ -28,6 +28,8 @@ Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 _ARMIJO, _CURVATURE = 1e-4, 0.9
 _LEAST_CURVATURE = 1e-10
 """A pair is kept if s.y exceeds this share of |s| |y|: it must describe a convex parabola."""
+_TILT = 0.1
+"""The same where the objective jumps: y is tilted towards s until it does."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,8 @@ class Lbfgs:
 
     metric: scale squared of each variable, a vector as long as x or None; first_step: length of the first step,
     sqrt(sum s^2 / metric). slack: for objectives with small jumps, as liquids have where cells become wet: a step may
-    end above the point it began at, by up to this share of the least value so far. Without it a search ends at the
-    first jump, on its edge, where every step goes up.
+    end above the point it began at, up to this much above the least value so far. Without it a search ends at the first
+    jump, on its edge, where every step goes up. With it the first point that is low enough is taken.
     """
 
     def __init__(
@@ -112,7 +114,7 @@ class Lbfgs:
         if slope == 0:
             return replace(state, stalled="the gradient is zero")
         first = 1.0 if state.pairs else self.first_step / np.sqrt(-slope)
-        bar = max(now.value, (1.0 + self.slack) * state.least) if self.slack > 0 else now.value
+        bar = max(now.value, state.least + self.slack) if self.slack > 0 else now.value
         found, evaluations = self._line_search(now, direction, slope, float(first), function, bar)
         evaluations += state.evaluations
         if found is None:
@@ -131,18 +133,30 @@ class Lbfgs:
     ) -> Minimisation:
         """A minimisation as `advance` left it, from the points that its `iterates` named."""
         iterates = tuple(sorted(trail))
-        pairs = tuple(_pair(trail[a], trail[b]) for a, b in pairwise(iterates))
+        pairs = tuple(self._pair(trail[a], trail[b]) for a, b in pairwise(iterates))
         last = iterates[-1]
         return Minimisation(trail[last], pairs, last, evaluations, decrease, "", iterates, least)
 
     def _remember(
         self, state: Minimisation, found: Iterate, iteration: int
     ) -> tuple[tuple[Pair, ...], tuple[int, ...]]:
-        pair = _pair(state.now, found)
+        pair = self._pair(state.now, found)
         if pair.sy <= _LEAST_CURVATURE * np.sqrt(dot(pair.s, pair.s) * dot(pair.y, pair.y)):
             return (), (iteration,)
         pairs = (*state.pairs, pair)[-self.history :]
         return pairs, (*state.iterates, iteration)[-len(pairs) - 1 :]
+
+    def _pair(self, before: Iterate, after: Iterate) -> Pair:
+        """Step and change of gradient; across a jump y may point anywhere, and is tilted until s . y is positive."""
+        pair = _pair(before, after)
+        if self.slack > 0:
+            size = dot(pair.s, pair.s)
+            least = _TILT * np.sqrt(size * dot(pair.y, pair.y))
+            if size > 0 and pair.sy < least:
+                y = pair.y.copy()
+                add_scaled((least - pair.sy) / size, pair.s, y)
+                return Pair(pair.s, y, dot(pair.s, y))
+        return pair
 
     def _direction(self, state: Minimisation) -> tuple[np.ndarray, float]:
         """-H g and its slope."""
@@ -185,7 +199,7 @@ class Lbfgs:
                 here = Iterate(x, value, gradient)
                 if best is None or value < best.value:
                     best = here
-                if dot(gradient, direction) >= _CURVATURE * slope:
+                if self.slack > 0 or dot(gradient, direction) >= _CURVATURE * slope:
                     return here, trial
                 low = step
             if high == np.inf:

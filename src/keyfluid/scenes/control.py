@@ -296,6 +296,10 @@ class AdjointControl(OptimisedControl):
     source_alpha: Coefficient | None = Field(
         default=None, description="price of the sources' squares, in cells of the level set and steps; default 0.01"
     )
+    guess: Literal["target", "none"] = Field(
+        default="target",
+        description='of a liquid: what the search begins from, the forces that method "target" would use, or no force',
+    )
     act: Annotated[list[int], Wants("two frames, the first below the second", _is_span)] | None = Field(
         default=None, description="frames between which the control acts: after an impact, say; default: all"
     )

@@ -15,6 +15,7 @@ from dataclasses import replace
 from keyfluid.controllers.interface import Problem, Shell
 from keyfluid.controllers.keyframes.edited import own_forces
 from keyfluid.controllers.keyframes.evaluation import Evaluation, optimiser_bytes
+from keyfluid.controllers.keyframes.first_guess import first_guess
 from keyfluid.controllers.keyframes.layers import plan_layers
 from keyfluid.controllers.keyframes.places import Place, from_other_run, part_name, restored
 from keyfluid.controllers.keyframes.replay import state_after
@@ -95,7 +96,9 @@ class Keyframes:
             if place.state is None and settings.start is not None:
                 place, vector = from_other_run(shell, settings.start, windows, number, stages)
             else:
-                vector = place.state.now.x if place.state is not None else stages[place.stage].control.zeros()
+                vector = (
+                    first_guess(stages[place.stage], settings, start) if place.state is None else place.state.now.x
+                )
             for rank in range(place.stage, len(stages)):
                 if rank > place.stage:
                     vector = carry(vector, stages[rank - 1].control, stages[rank].control)

@@ -24,8 +24,9 @@ _FIRST_STEP = 0.02
 valley of its own making (the letter F at 64^2: 0.3 reached in 8 evaluations, with ten times as much in 27)."""
 
 
-_LIQUID_SLACK, _LIQUID_TRIALS = 0.03, 8
-"""A liquid's objective jumps where cells become wet, by a percent or so (a letter at 96^2, gamma 2 cells wide)."""
+_LIQUID_SLACK, _LIQUID_TRIALS = 0.5, 8
+"""A liquid's objective jumps where cells become wet or dry, by about a tenth of a cell's share in it (a letter at 96^2:
+by 1.2e-4, with 900 cells wanted); steps may go up by half a cell's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,5 +105,6 @@ def optimiser_of(stage: Stage, settings: Settings, number: int) -> Lbfgs:
         speed /= seconds
     length = speed * math.sqrt(control.timing.count) * (1.0 if number == 0 else 0.3)
     if problem.liquid is not None:
-        return Lbfgs(control.metric(), length, settings.history, _LIQUID_TRIALS, _LIQUID_SLACK)
+        wet = sum(int(np.count_nonzero(key.target > 0.5)) for key in problem.keyframes)
+        return Lbfgs(control.metric(), length, settings.history, _LIQUID_TRIALS, _LIQUID_SLACK / max(wet, 1))
     return Lbfgs(control.metric(), length, settings.history)

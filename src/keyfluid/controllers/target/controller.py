@@ -48,7 +48,9 @@ class Target:
 
     def run(self, problem: Problem, shell: Shell) -> None:
         if problem.liquid is not None:
-            march(problem, shell, LiquidTarget(problem).advance)
+            control = problem.scene.control
+            driven = LiquidTarget(problem, control.strength, control.damping, control.release)
+            march(problem, shell, driven.advance)
             return
         settings = Settings.of(problem.scene.control, max(problem.grid.size))
         with _one_thread_if_small(problem.grid.count):

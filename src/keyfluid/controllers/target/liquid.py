@@ -31,11 +31,15 @@ _PULL, _DAMP = 16.0, 8.0
 class LiquidTarget:
     """advance(state, clock): one step towards the keyframe whose turn it is."""
 
-    def __init__(self, problem: Problem) -> None:
-        if not problem.keyframes:
-            raise SceneError("keyframe", "there is none; this method needs a shape to reach")
+    def __init__(
+        self, problem: Problem, strength: float = 1.0, damping: float = 1.0, release: bool = False
+    ) -> None:
+        keys = [key for key in problem.keyframes if key.mask is None]
+        if not keys:
+            raise SceneError("keyframe", "none asks for all of the liquid; this method needs a whole shape to reach")
         self.problem, self.fluid = problem, steps_of(problem)
-        self.turns = turns(problem.keyframes, problem.frames, problem.scene.control.release)
+        self.strength, self.damping = strength, damping
+        self.turns = turns(keys, problem.frames, release)
         self._kept: tuple[Turn, int, Field] | None = None
 
     def advance(self, state: State, clock: Clock) -> Advance:
@@ -43,9 +47,9 @@ class LiquidTarget:
         turn = acting(self.turns, frame)
         if turn is None or turn.blend == 0:
             return self.fluid.advance(state, clock)
-        control, seconds = self.problem.scene.control, max(turn.frames, 1) / self.problem.fps
-        pull = turn.blend * control.strength * _PULL * max(self.problem.grid.size) / seconds**2
-        damp = turn.blend * control.damping * _DAMP / seconds
+        seconds = max(turn.frames, 1) / self.problem.fps
+        pull = turn.blend * self.strength * _PULL * max(self.problem.grid.size) / seconds**2
+        damp = turn.blend * self.damping * _DAMP / seconds
         # Attenuated over the step exactly: a large c dt must not turn the velocity round.
         lost = (1 - math.exp(-damp * clock.dt)) / clock.dt
         force = (-pull / self.problem.grid.spacing) * self._rise(turn, frame)
