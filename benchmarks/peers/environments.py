@@ -26,7 +26,12 @@ PINS: dict[str, tuple[str, ...]] = {
     "warp": ("warp-lang==1.19.0", "numpy==2.4.6"),
     "fmm": ("scikit-fmm", "numpy==2.4.6"),
 }
-SCRIPTS = {"taichi": "taichi_smoke.py", "phiflow": "phiflow_smoke.py", "warp": "warp_advection.py", "fmm": "scikit_fmm.py"}
+SCRIPTS = {
+    "taichi": "taichi_smoke.py",
+    "phiflow": "phiflow_smoke.py",
+    "warp": "warp_advection.py",
+    "fmm": "scikit_fmm.py",
+}
 
 
 class PeerUnavailable(RuntimeError):
