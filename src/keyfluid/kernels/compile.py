@@ -95,5 +95,4 @@ def serial_kernel(function: Callable) -> Any:
 
 def row_function(function: Callable) -> Any:
     """Compile `function` to be inlined into the kernels that call it."""
-    no_wrappers: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return numba.njit(forceinline=True, error_model="numpy", fastmath=_FASTMATH, **no_wrappers)(function)
+    return numba.njit(forceinline=True, error_model="numpy", fastmath=_FASTMATH)(function)
