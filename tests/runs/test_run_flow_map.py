@@ -37,8 +37,9 @@ def test_a_rotation_takes_every_path_to_its_place():
 
 
 def problem(grid, start, sources=()):
-    densities = {"density": start}
-    return SimpleNamespace(grid=grid, fps=10.0, densities=densities, sources=list(sources), amount=lambda values: values)
+    return SimpleNamespace(
+        grid=grid, fps=10.0, densities={"density": start}, sources=list(sources), amount=lambda values: values
+    )
 
 
 @pytest.mark.parametrize("side", ["periodic", "open"])
