@@ -98,3 +98,9 @@ def test_a_budget_too_small_for_one_step_says_what_would_do():
     model = Smoke(Grid((16, 16)), 0.1)
     with pytest.raises(KeyfluidError, match=r"budget of 1\.0 kB is too small"):
         Rollout(model, 5, budget=1000)
+
+
+def test_derivatives_kept_at_every_step_count():
+    plan = plan_memory(30, 33_000_000, bar_bytes=25_000_000)
+    assert plan.total_bytes - plan_memory(30, 33_000_000).total_bytes == 30 * 25_000_000
+    assert plan_memory(30, 33_000_000, plan.total_bytes - 1, bar_bytes=25_000_000).places == 29

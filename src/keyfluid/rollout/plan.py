@@ -41,24 +41,28 @@ class MemoryPlan:
         )
 
 
-def plan_memory(steps: int, state_bytes: int, budget: int | None = None, control_bytes: int = 0) -> MemoryPlan:
+def plan_memory(
+    steps: int, state_bytes: int, budget: int | None = None, control_bytes: int = 0, bar_bytes: int = 0
+) -> MemoryPlan:
     """Places for tapes and states that fit into `budget` bytes (None: store everything).
 
     control_bytes: controls, their gradient and the optimiser's vectors.
+    bar_bytes: derivatives of the objective that are kept for every stored step.
     """
+    place = state_bytes + bar_bytes
     fixed = WORKING_STATES * state_bytes + control_bytes
     places = max(steps, 1)
     if budget is not None:
-        places = min(places, (budget - fixed) // state_bytes)
+        places = min(places, (budget - fixed) // place)
         if places < 1:
-            need = fixed + state_bytes
+            need = fixed + place
             raise KeyfluidError(
                 f"memory: a budget of {_size(budget)} is too small; one step takes {_size(need)} here "
                 f"({_size(control_bytes)} of it controls); raise the budget to at least {_size(need)} or lower "
                 "the resolution"
             )
     schedule = Schedule(steps, places)
-    return MemoryPlan(steps, state_bytes, state_bytes, fixed, places, schedule.forward_steps if steps else 0)
+    return MemoryPlan(steps, state_bytes, place, fixed, places, schedule.forward_steps if steps else 0)
 
 
 def _size(count: float) -> str:

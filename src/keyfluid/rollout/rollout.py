@@ -74,19 +74,24 @@ class Rollout:
     budget: bytes that a gradient may take for states and working memory; None stores every step.
     control_bytes: what else lives in that budget.
     first: number of the first step, for a piece of a longer simulation; steps keep their numbers.
+    bar_bytes: derivatives that an objective of every step leaves there.
     """
 
     def __init__(
-        self, model: Model, steps: int, budget: int | None = None, control_bytes: int = 0, first: int = 0
+        self,
+        model: Model,
+        steps: int,
+        budget: int | None = None,
+        control_bytes: int = 0,
+        first: int = 0,
+        bar_bytes: int = 0,
     ) -> None:
         if steps < 0:
             raise KeyfluidError(f"rollout: {steps} steps; it takes zero or more")
         self.model = model
         self.first = first
         self.steps = steps
-        self.plan: MemoryPlan = plan_memory(
-            steps, state_bytes(model.initial_state()), budget=budget, control_bytes=control_bytes
-        )
+        self.plan: MemoryPlan = plan_memory(steps, state_bytes(model.initial_state()), budget, control_bytes, bar_bytes)
         self._schedule = Schedule(steps, self.plan.places)
 
     @property

@@ -139,7 +139,8 @@ class Evaluation:
         limit = problem.memory_limit_bytes
         budget = settings.budget or (None if limit is None else int(SHARE * limit))
         vectors = optimiser_bytes(stage.control, settings.history)
-        self._rollout = Rollout(model, steps, budget, vectors, first)
+        sheared = problem.velocity.data.nbytes if settings.shear > 0 else 0
+        self._rollout = Rollout(model, steps, budget, vectors, first, sheared)
         if start is None and problem.edit is not None:
             start = problem.edit.record(problem.edit.first).state
         self._under = own_forces(problem, keep=None)
