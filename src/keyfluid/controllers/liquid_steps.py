@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from keyfluid.controllers.interface import Problem
+from keyfluid.controllers.interface import Keyframe, Problem
 from keyfluid.controllers.march import Advance, Clock
 from keyfluid.controllers.smoke_steps import ROUNDING, mass_of
 from keyfluid.errors import KeyfluidError
-from keyfluid.fields import Field
+from keyfluid.fields import Field, density
 from keyfluid.grid import Kind
 from keyfluid.models.liquid import LIQUID_ORDER, MCNAMARA_LIQUID_ORDER, SURFACE, Liquid, Tap, filled
 from keyfluid.models.stage import State, run_stages
@@ -18,6 +18,13 @@ from keyfluid.operators.wet import Wet
 
 _MOST_CELLS = 40.0
 """Cells that liquid may cross in a step before it is no longer a simulation of anything."""
+
+
+def distance_wanted(problem: Problem, key: Keyframe, frame: float) -> Field:
+    """A keyframe's signed distance at a frame, marched like the liquid's own."""
+    grid = problem.grid
+    distance = key.body.signed_distance(grid.cells, grid.spacing, frame / problem.fps)
+    return Redistance(grid).forward(density(grid, distance, problem.dtype))[0]
 
 
 class LiquidSteps:

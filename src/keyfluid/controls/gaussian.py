@@ -65,13 +65,24 @@ def _gather(values: np.ndarray, matrices: Sequence[csr_array]) -> np.ndarray:
     return apply_matrices(values, [matrix.T.tocsr() for matrix in matrices])
 
 
-class GaussianWinds:
-    """A wind at every lattice point; coefficients: all points' first components, then the second, ..."""
+class _OnLattice:
+    """What all bases on a lattice of points share."""
 
     def __init__(self, grid: Grid, dtype: np.typing.DTypeLike, spacing: float, radius: float) -> None:
         self.grid = grid
         self.dtype: np.dtype = np.dtype(dtype)
         self._lattice = _Lattice(grid, dtype, spacing, radius)
+
+    def scales(self) -> np.ndarray | None:
+        return None
+
+    def carry(self, coefficients: np.ndarray, before: Basis) -> np.ndarray:
+        """The lattice lies in the domain, not on the grid: the same points, the same coefficients."""
+        return coefficients
+
+
+class GaussianWinds(_OnLattice):
+    """A wind at every lattice point; coefficients: all points' first components, then the second, ..."""
 
     @property
     def count(self) -> int:
@@ -93,21 +104,9 @@ class GaussianWinds:
         bars = [_gather(c, m) for c, m in zip(force_bar.components(), self._terms)]
         return np.concatenate([bar.ravel() for bar in bars])
 
-    def scales(self) -> np.ndarray | None:
-        return None
 
-    def carry(self, coefficients: np.ndarray, before: Basis) -> np.ndarray:
-        """The lattice lies in the domain, not on the grid: the same points, the same coefficients."""
-        return coefficients
-
-
-class GaussianSources:
+class GaussianSources(_OnLattice):
     """A source at every lattice point, for what lives at cell centres: a basis of centred fields, not of forces."""
-
-    def __init__(self, grid: Grid, dtype: np.typing.DTypeLike, spacing: float, radius: float) -> None:
-        self.grid = grid
-        self.dtype: np.dtype = np.dtype(dtype)
-        self._lattice = _Lattice(grid, dtype, spacing, radius)
 
     @property
     def count(self) -> int:
@@ -124,21 +123,9 @@ class GaussianSources:
     def pull(self, force_bar: Field) -> np.ndarray:
         return _gather(force_bar.array, self._matrices).ravel()
 
-    def scales(self) -> np.ndarray | None:
-        return None
 
-    def carry(self, coefficients: np.ndarray, before: Basis) -> np.ndarray:
-        """The lattice lies in the domain, not on the grid: the same points, the same coefficients."""
-        return coefficients
-
-
-class GaussianVortices:
+class GaussianVortices(_OnLattice):
     """A vortex at every lattice point; in 3D one about each axis, all about x first."""
-
-    def __init__(self, grid: Grid, dtype: np.typing.DTypeLike, spacing: float, radius: float) -> None:
-        self.grid = grid
-        self.dtype: np.dtype = np.dtype(dtype)
-        self._lattice = _Lattice(grid, dtype, spacing, radius)
 
     @property
     def count(self) -> int:
@@ -173,10 +160,3 @@ class GaussianVortices:
         for face, turn, sign, matrices in self._terms:
             bars[turn] += self.dtype.type(sign) * _gather(force_bar.component(face), matrices)
         return bars.ravel()
-
-    def scales(self) -> np.ndarray | None:
-        return None
-
-    def carry(self, coefficients: np.ndarray, before: Basis) -> np.ndarray:
-        """The lattice lies in the domain, not on the grid: the same points, the same coefficients."""
-        return coefficients

@@ -16,6 +16,7 @@ from keyfluid.controllers.keyframes.edited import own_forces
 from keyfluid.controllers.keyframes.settings import Settings
 from keyfluid.controllers.keyframes.stages import Stage
 from keyfluid.controllers.keyframes.windows import Window, state_on
+from keyfluid.controllers.liquid_steps import distance_wanted
 from keyfluid.controllers.march import Clock
 from keyfluid.controllers.steps import steps_of
 from keyfluid.controls import Control, ControlForcing
@@ -38,7 +39,6 @@ from keyfluid.objectives import (
     root_mean_square,
 )
 from keyfluid.operators.blur import Blur, gaussian_blur, gaussian_pyramid
-from keyfluid.operators.redistance import Redistance
 from keyfluid.rollout import MemoryPlan, Rollout
 
 SHARE = 0.6
@@ -60,13 +60,12 @@ def density_keys(problem: Problem, window: Window) -> list[DensityKey]:
 
 
 def surface_keys(problem: Problem, window: Window) -> list[SurfaceKey]:
-    """The keyframes of a liquid by step: signed distances, marched like the liquid's own."""
-    steps, grid = problem.steps_per_frame or 1, problem.grid
+    """The keyframes of a liquid by step, as signed distances."""
+    steps = problem.steps_per_frame or 1
     keys = []
     for key in problem.keyframes:
-        distance = key.body.signed_distance(grid.cells, grid.spacing, key.frame / problem.fps)
-        (target,) = Redistance(grid).forward(density(grid, distance, problem.dtype))
-        mask = None if key.mask is None else density(grid, key.mask, problem.dtype)
+        target = distance_wanted(problem, key, key.frame)
+        mask = None if key.mask is None else density(problem.grid, key.mask, problem.dtype)
         for frame in range(key.frame, min(key.frame + key.hold, problem.frames) + 1):
             if window.first < frame <= window.last:
                 keys.append(SurfaceKey(frame * steps, target, key.weight, mask))

@@ -46,7 +46,7 @@ def plan_layers(problem: Problem, span: int | None) -> tuple[list[Window], list[
     return _between(whole, even), _between(whole, odd)
 
 
-def first_guess(problem: Problem, frame: int) -> State:
+def keyframes_at_rest(problem: Problem, frame: int) -> State:
     """The keyframes of a frame, and air at rest."""
     state: dict[str, Field] = {
         key.field: density(problem.grid, key.target, problem.dtype) for key in problem.keyframes if key.frame == frame

@@ -21,7 +21,7 @@ import numpy as np
 from keyfluid.controllers.interface import Checkpoint, Problem, Shell
 from keyfluid.controllers.keyframes.edited import own_forces
 from keyfluid.controllers.keyframes.evaluation import SHARE, Evaluation, Goal
-from keyfluid.controllers.keyframes.layers import first_guess, plan_layers
+from keyfluid.controllers.keyframes.layers import keyframes_at_rest, plan_layers
 from keyfluid.controllers.keyframes.replay import replay
 from keyfluid.controllers.keyframes.settings import Settings
 from keyfluid.controllers.keyframes.stages import plan_stages
@@ -117,7 +117,7 @@ class Shooting:
             self._keep(before, now, layer[i], found)
 
     def _first_task(self, window: Window) -> Task:
-        start = first_guess(self.problem, window.first) if window.first > self.layers[0][0].first else None
+        start = keyframes_at_rest(self.problem, window.first) if window.first > self.layers[0][0].first else None
         return Task(self.problem, self.settings, window, start, None, None, self._wanted(window))
 
     def _task(self, before: Round, number: int, window: Window) -> Task:

@@ -15,15 +15,15 @@ import math
 import numpy as np
 
 from keyfluid.controllers.interface import Problem
+from keyfluid.controllers.liquid_steps import distance_wanted
 from keyfluid.controllers.march import Advance, Clock
 from keyfluid.controllers.steps import steps_of
 from keyfluid.controllers.target.schedule import Turn, acting, turns
 from keyfluid.errors import SceneError
-from keyfluid.fields import Field, density
+from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.stage import State
 from keyfluid.operators.project import subtract_gradient
-from keyfluid.operators.redistance import Redistance
 
 _PULL, _DAMP = 16.0, 8.0
 
@@ -62,8 +62,7 @@ class LiquidTarget:
         at = min(frame, turn.key.frame)
         if self._kept is None or self._kept[0] is not turn or self._kept[1] != at:
             grid = self.problem.grid
-            distance = turn.key.body.signed_distance(grid.cells, grid.spacing, at / self.problem.fps)
-            (rho,) = Redistance(grid).forward(density(grid, distance, self.problem.dtype))
+            rho = distance_wanted(self.problem, turn.key, at)
             at_rest = Field.zeros(grid, Kind.FACES, self.problem.dtype)
             rise = -subtract_gradient(at_rest, rho.array)
             self._kept = (turn, at, rise.like(np.ascontiguousarray(rise.data)))
