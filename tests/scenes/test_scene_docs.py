@@ -11,7 +11,7 @@ import pytest
 
 from keyfluid.scenes import dump_scene, load_scene, preview
 from keyfluid.scenes.bodies import SHAPE_KEYS, ShapeName
-from keyfluid.scenes.checks import MESH_SUFFIXES
+from keyfluid.scenes.check_bodies import MESH_SUFFIXES
 from keyfluid.scenes.docs import scene_format
 from keyfluid.scenes.problem import build
 from keyfluid.shapes import SHAPES

@@ -41,7 +41,8 @@ from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.fields import Field, density
 from keyfluid.grid import Grid
 from keyfluid.models.liquid import filled
-from keyfluid.scenes.checks import check, kinds_of, start_path
+from keyfluid.scenes.check_bodies import kinds_of
+from keyfluid.scenes.checks import check, start_path
 from keyfluid.scenes.faults import SceneErrors, raise_any
 from keyfluid.scenes.flows import Flow, place_flow
 from keyfluid.scenes.keyframes import FieldPlan, Keyframe, TargetMaker

@@ -10,7 +10,7 @@ import numpy as np
 
 from keyfluid.grid import Grid
 from keyfluid.scenes.bodies import SHAPE_KEYS, SolidBody
-from keyfluid.scenes.checks import is_sequence, kinds_of
+from keyfluid.scenes.check_bodies import is_sequence, kinds_of
 from keyfluid.scenes.model import Body, Scene
 from keyfluid.scenes.other_run import load_run_body
 from keyfluid.scenes.vdb_body import VdbBody, load_vdb
