@@ -140,21 +140,26 @@ def _seen(result: RunResult, index: int) -> np.ndarray:
 
 
 def _strokes(before: np.ndarray) -> np.ndarray:
-    """A ghost of the plume's cap: two eyes and a mouth are dabbed out, two arms are drawn."""
+    """A ghost of the plume's cap: eyes and a mouth are wiped out, and arms drawn with the smoke that was wiped.
+
+    Brightness is 1 - exp(-depth), and the sum of depths is the mass: so the strokes are of depth.
+    """
     width, height = before.shape
     x, y = np.meshgrid((np.arange(width) + 0.5) / width, (np.arange(height) + 0.5) / height, indexing="ij")
-    total = before.sum()
-    middle, rise = float((x * before).sum() / total), float((y * before).sum() / total)
-    reach = float(np.sqrt(((x - middle) ** 2 * before).sum() / total))
+    depth = -np.log1p(-before)
+    total = depth.sum()
+    middle, rise = float((x * depth).sum() / total), float((y * depth).sum() / total)
 
     def dab(across: float, up: float, wide: float, high: float) -> np.ndarray:
-        there = ((x - middle) / reach - across) ** 2 / wide**2 + ((y - rise) / reach - up) ** 2 / high**2
+        there = ((x - middle - across) / wide) ** 2 + ((y - rise - up) / high) ** 2
         return np.exp(-(there**2))
 
-    wiped = before * (1 - dab(-0.6, 0.7, 0.35, 0.4)) * (1 - dab(0.6, 0.7, 0.35, 0.4)) * (1 - dab(0.0, -0.4, 0.5, 0.3))
-    arms = dab(-1.9, 0.2, 0.7, 0.35) + dab(1.9, 0.2, 0.7, 0.35)
-    painted = np.clip(wiped + 0.75 * arms * (1 - wiped), 0.0, 0.98)
-    return painted
+    wiped = depth.copy()
+    for stroke in ((-0.085, 0.05, 0.05, 0.06), (0.085, 0.05, 0.05, 0.06), (0.0, -0.085, 0.06, 0.035)):
+        wiped *= 1 - dab(*stroke)
+    arms = dab(-0.26, -0.04, 0.12, 0.045) + dab(0.26, -0.04, 0.12, 0.045)
+    painted = wiped + arms * (total - wiped.sum()) / arms.sum()
+    return 1 - np.exp(-painted)
 
 
 def _save(path: Path, pixels: np.ndarray) -> None:

@@ -74,7 +74,7 @@ def test_a_mark_in_the_upper_left_is_there(view, corner, tmp_path):
     values = np.zeros(grid.cells)
     values[tuple(-1 if end else 0 for end in corner)] = 1.0
     pixels = upright(view, view_of(grid, view, None).picture(density(grid, values)))
-    assert pixels[0, -1] > 0.5
+    assert pixels[0, -1] > 0.3
     assert np.count_nonzero(pixels) == 1
     path = save(tmp_path / "seen.png", np.clip(pixels, 0, 1))
     picture = problem_of(SCENE.format(image=path, view=view)).pictures[0]
