@@ -271,8 +271,8 @@ class PictureEntry(Table):
     weight: NotNegative = Field(default=1.0, description="how much it counts beside the others")
     extinction: Positive | None = Field(
         default=None,
-        description="of smoke of density 1, 1/m; default: 6 over the longest side. Where smoke is all white, paint has no "
-        "hold on it: lower it",
+        description="of smoke of density 1, 1/m; default: 6 over the longest side. Where smoke is all white, paint "
+        "has no hold on it: lower it",
     )
 
 
