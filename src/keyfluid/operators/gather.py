@@ -5,8 +5,8 @@ Continuous  drho/dt = v_g div(rho b grad(rho - rho*)),   b: blurred target  [Fat
 Discrete    advection in conservation form by the speed  s = -v_g A(b) D(rho - rho*)  on faces, none on the
             sides of the box: mass is kept, density stays non-negative, rho = rho* stays as it is
             (v_g and the sign are missing in the paper's appendix)
-Restriction dt <= dx^2 / (2 v_g max rho max b), since each axis sees what the one before has left, and 0.43
-            cells per step at most; `forward` takes as many sub-steps as that needs
+Restriction dt <= dx^2 / (2 v_g max(rho b)), since each axis sees what the one before has left, and 0.43 cells
+            per step at most; `forward` takes as many sub-steps as that needs
 Derivative  none, as for advect_limited.py
 """
 
@@ -16,6 +16,9 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
+from keyfluid.boundary import Boundary
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.kernels import limited
@@ -74,12 +77,18 @@ class Gather(ForwardOnly):
         )  # fmt: skip
 
     @cached_property
-    def largest_weight(self) -> float:
-        return float(self.weight.data.max())
+    def reach(self) -> np.ndarray:
+        """The largest weight on the faces of each cell, where its smoke may leave."""
+        most = np.zeros(self.grid.cells, self.weight.dtype)
+        for axis, (faces, side) in enumerate(zip(self.weight.components(), self.grid.boundary)):
+            cells, ends = np.moveaxis(most, axis, 0), np.moveaxis(faces, axis, 0)
+            above = np.roll(ends, -1, 0) if side is Boundary.PERIODIC else ends[1:]
+            np.maximum(cells, np.maximum(ends[: len(cells)], above), out=cells)
+        return most.reshape(-1)
 
     def longest(self, rho: Field) -> float:
         """Seconds within which the error may be diffused in one step."""
-        most = float(rho.data.max()) * self.largest_weight * self.rate
+        most = float((rho.data * self.reach).max()) * self.rate
         return self.grid.spacing**2 / (2 * most) if most > 0 else math.inf
 
 
