@@ -1,4 +1,4 @@
-"""Shapes of our own for the spacetime results, as signed distances in metres in a box of side 1, made to one mass."""
+"""Shapes of our own for the spacetime results: signed distances in a box whose longest side is 1, made to one mass."""
 
 from __future__ import annotations
 
@@ -66,8 +66,14 @@ BIRD = union(
     ellipse((0.43, 0.62), (0.06, 0.17), 0.5),
     capsule((0.32, 0.44), (0.20, 0.40), 0.035),
 )
-TORUS = ring((0.5, 0.5, 0.5), 0.22, 0.07)
-EIGHT = union(ring((0.5, 0.34, 0.5), 0.14, 0.055), ring((0.5, 0.66, 0.5), 0.14, 0.055))
+
+
+def torus(z: float) -> Distance:
+    return ring((0.5, 0.5, z), 0.22, 0.07)
+
+
+def eight(z: float) -> Distance:
+    return union(ring((0.5, 0.34, z), 0.14, 0.055), ring((0.5, 0.66, z), 0.14, 0.055))
 
 
 def puncher(t: float) -> Distance:
@@ -88,11 +94,11 @@ def puncher(t: float) -> Distance:
     )
 
 
-def drawn(shape: Distance, cells: int, dim: int, mass: float | None = None) -> np.ndarray:
-    """Coverage on a cubic grid; grown or shrunk along its normals until it has the mass (in cells) asked for."""
-    axis = (np.arange(cells) + 0.5) / cells
-    distance = cells * shape(*np.meshgrid(*[axis] * dim, indexing="ij"))
-    low, high = -0.3 * cells, 0.3 * cells
+def drawn(shape: Distance, cells: Sequence[int], mass: float | None = None) -> np.ndarray:
+    """Coverage on a grid; grown or shrunk along its normals until it has the mass (in cells) asked for."""
+    longest = max(cells)
+    distance = longest * shape(*np.meshgrid(*((np.arange(n) + 0.5) / longest for n in cells), indexing="ij"))
+    low, high = -0.3 * longest, 0.3 * longest
     if mass is None:
         return np.clip(0.5 - distance, 0, 1).astype(np.float32)
     for _ in range(60):

@@ -1,0 +1,107 @@
+"""FLUID: iterations, errors, replay, time, memory; and L-BFGS on the same problem."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from typing import Any
+
+import numpy as np
+from _spacetime_case import DISK, REPORT, Case, bound, compiled, letter, report
+from _spacetime_print import IMAGES, head, line, plots, save
+
+from keyfluid.controllers.spacetime.advection import Advection
+from keyfluid.controllers.spacetime.controller import Plan, memory_plan, pyramid, relative_error
+from keyfluid.controllers.spacetime.shooting import Shooting
+from keyfluid.render import filmstrip, save_png
+
+PATIENCE = 12.0
+"""L-BFGS ends at so many times ADMM's processor time, if not before."""
+
+
+def letters(small: bool) -> None:
+    n = 2 if small else 1
+    compiled()
+    head(*REPORT)
+    pictures: list[np.ndarray] = []
+    for text in "FLUID":
+        case = Case(128 // n, 40 // n, DISK, [(40 // n, letter(text))], fps=40 / n, free=20 // n).run()
+        report(f"{text} {128 // n}^2/{40 // n}", case)
+        pictures += case.pictures([10 // n, 20 // n, 30 // n, 40 // n, 60 // n])
+        if text == "F":
+            plot_outer(case)
+            first = case
+    labels = [f"{t}, {w}" for t in "FLUID" for w in ("1/4", "1/2", "3/4", "keyframe", "free")]
+    save_png(IMAGES / "spacetime_letters.png", filmstrip(pictures, labels, columns=5, tile=92))
+    plan = memory_plan(first.problem)
+    print("\nMemory plan, MB: " + ", ".join(f"{k} {v / 2**20:.1f}" for k, v in plan.items()))
+    print(
+        f"sum {sum(plan.values()) / 2**20:.1f}, the paper's bound 8 n^d (1 + d) N {bound(first.problem):.1f}, arrays "
+        f"of the optimisation at their peak {arrays_peak(first.problem):.1f}, process over its start {first.memory:.1f}"
+    )
+
+
+def letters80(small: bool) -> None:
+    n = 2 if small else 1
+    compiled()
+    head(*REPORT)
+    for text in "FLUID":
+        case = Case(128 // n, 80 // n, DISK, [(80 // n, letter(text))], fps=80 / n).run()
+        report(f"{text} {128 // n}^2/{80 // n}", case)
+
+
+def arrays_peak(problem: Any) -> float:
+    """MB of arrays in five outer iterations, as the allocator counts them."""
+    tracemalloc.start()
+    plan = Plan.of(problem)
+    admm = plan.admm(plan.horizon())
+    for _ in range(5):
+        admm.advance()
+    peak = tracemalloc.get_traced_memory()[1] / 2**20
+    tracemalloc.stop()
+    return peak
+
+
+def plot_outer(case: Case) -> None:
+    """Figure 7: the outer loop and the advection subproblem."""
+    plt = plots()
+    figure, (left, right) = plt.subplots(1, 2, figsize=(7, 2.6))
+    steps = [entry["iteration"] for entry in case.history]
+    for name in ("objective", "match", "force"):
+        left.semilogy(steps, [entry[name] for entry in case.history], label=name)
+    left.set(xlabel="outer iteration", ylabel="eq. 5, in cells")
+    right.semilogy(steps, [entry["advection_residual"] for entry in case.history], label="advection residual")
+    right.semilogy(steps, [entry["gap"] for entry in case.history], label="|v - v*| / |v|")
+    right.semilogy(steps, [entry["change"] for entry in case.history], label="largest density change")
+    right.set(xlabel="outer iteration")
+    left.legend(fontsize=7)
+    right.legend(fontsize=7)
+    save(figure, "spacetime_outer")
+
+
+def lbfgs(small: bool) -> None:
+    n = 2 if small else 1
+    compiled()
+    case = Case(128 // n, 40 // n, DISK, [(40 // n, letter("F"))], fps=40 / n).run()
+    goal = case.history[-1]["objective"]
+    head("method", "iterations", "simulations", "objective", "error", "s", "processor s",
+         "processor s until ADMM's objective")  # fmt: skip
+    line("ADMM", case.result.metrics["iterations"], "-", goal, max(case.errors), case.seconds, case.cpu, case.cpu)
+    plan = Plan.of(case.problem)
+    for scaled in (False, True):
+        flow = plan.flow(False)
+        advection = Advection(flow, plan.units.inside(case.problem), plan.goals, plan.transport(), pyramid(flow.grid))
+        shooting = Shooting(flow, advection, plan.settings.force_weight, plan.steps, scaled)
+        began, cpu, reached = time.perf_counter(), time.process_time(), []
+
+        def told(state: Any, change: float, cpu: float = cpu, reached: list[float] = reached) -> bool:
+            if state.now.value <= goal and not reached:
+                reached.append(time.process_time() - cpu)
+            return time.process_time() - cpu > PATIENCE * case.cpu
+
+        forces, state = shooting.minimise(0.01, 200, told)
+        seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+        sweep = shooting.simulate(forces)[1]
+        errors = [relative_error(goal_, sweep.densities) for goal_ in plan.goals]
+        line("L-BFGS, scaled" if scaled else "L-BFGS", state.iteration, state.evaluations, state.now.value, max(errors),
+             seconds, cpu, reached[0] if reached else "not reached")  # fmt: skip

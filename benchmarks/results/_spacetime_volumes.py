@@ -1,0 +1,99 @@
+"""3D shots of the paper: varying genus, moving sphere, dense keyframes, and one large volume."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import _spacetime_shapes as shapes
+import numpy as np
+from _spacetime_case import Case, bound, key_of, spaced, start_of
+from _spacetime_print import IMAGES, head, line
+
+from keyfluid.controllers.spacetime.controller import memory_plan
+from keyfluid.render import filmstrip, save_png
+
+VOLUME = ("scene", "cells/steps", "iterations", "converged", "errors", "carried IoU", "force, m/s^2", "s",
+          "s per outer iteration", "processor s", "MB above start", "plan, MB", "bound, MB")  # fmt: skip
+
+CUBE = (1.0, 1.0, 1.0)
+
+
+def compiled_in_3d() -> None:
+    """A run that does not count."""
+    start = shapes.drawn(shapes.ball((0.5, 0.5, 0.5), 0.3), (8, 8, 8))
+    Case(8, 3, start_of("tiny", start), [(3, key_of("tiny_too", start))], "iterations = 1", CUBE).run()
+
+
+def genus(small: bool) -> None:
+    """Figure 12: ball, torus, figure eight, in a box half as deep as wide."""
+    cells, steps = ((32, 32, 16), 20) if small else ((64, 64, 32), 40)
+    compiled_in_3d()
+    start = shapes.drawn(shapes.ball((0.5, 0.5, 0.25), 0.19), cells)
+    mass = float(start.sum())
+    keys = [
+        (steps // 2, key_of("torus", shapes.drawn(shapes.torus(0.25), cells, mass))),
+        (steps, key_of("eight", shapes.drawn(shapes.eight(0.25), cells, mass))),
+    ]
+    head(*VOLUME)
+    case = Case(cells[0], steps, start_of("ball", start), keys, size=(1.0, 1.0, 0.5), sides="periodic", fps=steps)
+    volume("varying genus, periodic", case, [steps // 4, steps // 2, 3 * steps // 4, steps], "genus")
+
+
+def sphere(small: bool) -> None:
+    """Figure 13: a ball led around three corners."""
+    n, steps = (16, 12) if small else (32, 60)
+    compiled_in_3d()
+    corners = [(0.3, 0.3, 0.5), (0.7, 0.3, 0.5), (0.7, 0.7, 0.5), (0.3, 0.7, 0.5)]
+    balls = [shapes.drawn(shapes.ball(corner, 0.15), (n, n, n)) for corner in corners]
+    keys = [(steps * (i + 1) // 3, key_of(f"sphere{i}", balls[i + 1])) for i in range(3)]
+    head(*VOLUME)
+    for r in (1e2, 1e3, 1e4):
+        case = Case(n, steps, start_of("sphere", balls[0]), keys, f"r = {r}", CUBE, fps=40)
+        frames = [steps // 6, steps // 3, steps // 2, 2 * steps // 3, 5 * steps // 6, steps]
+        volume(f"moving sphere, walls, r = {r:g}", case, frames, f"sphere_{r:.0f}")
+
+
+def dense(small: bool) -> None:
+    """Figure 11: a keyframe at every step."""
+    n, poses = (16, 10) if small else (32, 30)
+    compiled_in_3d()
+    first = shapes.drawn(shapes.puncher(0.0), (n, n, n))
+    keys = [
+        (k, key_of(f"pose{k}", shapes.drawn(shapes.puncher((k - 1) / (poses - 1)), (n, n, n), float(first.sum()))))
+        for k in range(2, poses + 1)
+    ]
+    head(*VOLUME)
+    case = Case(n, poses, start_of("pose", first), keys, size=CUBE, sides="periodic", fps=40)
+    volume("dense keyframes", case, [2, poses // 3, 2 * poses // 3, poses], "dense")
+
+
+def large(small: bool) -> None:
+    """The size of figure 10."""
+    n, steps = (32, 12) if small else (64, 40)
+    compiled_in_3d()
+    start = shapes.drawn(shapes.ball((0.5, 0.5, 0.5), 0.24), (n, n, n))
+    mass = float(start.sum())
+    keys = [
+        (steps // 2, key_of("large_torus", shapes.drawn(shapes.torus(0.5), (n, n, n), mass))),
+        (steps, key_of("large_figure", shapes.drawn(shapes.puncher(1.0), (n, n, n), mass))),
+    ]
+    head(*VOLUME)
+    case = Case(n, steps, start_of("large_ball", start), keys, size=CUBE, fps=steps)
+    volume("ball, torus, figure, walls", case, [steps // 4, steps // 2, 3 * steps // 4, steps], "large")
+
+
+def volume(name: str, case: Case, frames: Sequence[int], picture: str) -> None:
+    """Run it, print its row and draw its frames."""
+    case.run()
+    metrics, grid = case.result.metrics, case.problem.grid
+    steps = max(key.frame for key in case.problem.keyframes)
+    keys = metrics["keyframes"]
+    if len(keys) > 4:
+        keys = [keys[0], keys[len(keys) // 2], keys[-1]]
+    line(name, f"{'x'.join(map(str, grid.cells))}/{steps}", metrics["iterations"], case.converged,
+         spaced([key["relative_error"] for key in keys]), spaced([key["transported_iou"] for key in keys]),
+         metrics["force_norm"], case.seconds, case.seconds / metrics["iterations"], case.cpu, case.memory,
+         sum(memory_plan(case.problem).values()) / 2**20, bound(case.problem))  # fmt: skip
+    pictures: list[np.ndarray] = case.pictures(frames, 180)
+    strip = filmstrip(pictures, [f"frame {f}" for f in frames], columns=len(frames), tile=150)
+    save_png(IMAGES / f"spacetime_{picture}.png", strip)
