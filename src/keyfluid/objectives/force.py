@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from keyfluid.fields import Field
+from keyfluid.kernels import differences
 
 
 @dataclass(frozen=True)
@@ -25,24 +26,14 @@ class ForcePrice:
     scale: float
 
     def term(self, force: Field) -> tuple[float, Field]:
-        """Value and derivative."""
-        value = 0.5 * self.alpha * force.dot(force)
-        bar = self.alpha * force
-        if self.beta > 0:
-            for axis in range(force.grid.dim):
-                for values, out in zip(force.components(), bar.components()):
-                    value += self.beta * _roughness(values, axis, force.grid.is_periodic(axis), self.beta, out)
-        return self.scale * value, self.scale * bar
-
-
-def _roughness(values: np.ndarray, axis: int, periodic: bool, beta: float, bar: np.ndarray) -> float:
-    """Sum of squared differences along an axis; adds beta times their derivative to `bar`."""
-    line, out = np.moveaxis(values, axis, 0), np.moveaxis(bar, axis, 0)
-    difference = np.roll(line, -1, 0) - line if periodic else np.diff(line, axis=0)
-    push = bar.dtype.type(2 * beta) * difference
-    if periodic:
-        out += np.roll(push, 1, 0) - push
-    else:
-        out[:-1] -= push
-        out[1:] += push
-    return float(np.sum(np.square(difference, dtype=np.float64)))
+        """Value and derivative: a quadratic form is half the product of the two arguments of its derivative."""
+        grid, real, layout = force.grid, force.dtype.type, force.grid.layout(force.kind)
+        periodic = np.array([False, *(grid.is_periodic(axis) for axis in range(grid.dim))][-3:])
+        bar = force.like(np.empty_like(force.data))
+        for part, shape in zip(layout.parts, layout.shapes):
+            sizes = np.array([1, *shape][-3:], np.int64)
+            differences.stiffness(
+                force.data, part.start, sizes, periodic, real(self.scale * self.alpha),
+                real(2 * self.scale * self.beta), bar.data,
+            )  # fmt: skip
+        return 0.5 * force.dot(bar), bar

@@ -254,10 +254,13 @@ class Advect(Operator):
         return self._cache[key]
 
     def _reach(self, velocity: Field) -> int:
-        """Farthest displacement in whole cells; raises on NaN, which no kernel survives."""
+        """Farthest displacement along the first axis, which slabs divide, in whole cells; raises on NaN, which no
+        kernel survives."""
         velocity.require(self.grid, Kind.FACES, "advect: velocity")
-        fastest = velocity.require_finite("advect: velocity")
-        return int(min(np.ceil(fastest * self.dt / self.grid.spacing), max(self.grid.cells)))
+        velocity.require_finite("advect: velocity")
+        along = velocity.component(0)
+        fastest = max(float(along.max()), -float(along.min()))
+        return int(min(np.ceil(fastest * self.dt / self.grid.spacing), self.grid.cells[0]))
 
 
 @lru_cache(maxsize=8)

@@ -18,6 +18,7 @@ import numpy as np
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
+from keyfluid.kernels import differences
 from keyfluid.operators.base import Fields, LinearOperator
 
 
@@ -33,7 +34,8 @@ class Curl(LinearOperator):
         out = Field.zeros(self.grid, Kind.FACES, psi.dtype)
         for face, edge, axis, sign in self._terms():
             factor = psi.dtype.type(sign / self.grid.spacing)
-            out.component(face)[...] += factor * self._difference(psi.component(edge), axis)
+            (q_start, n), (start, m) = self._lattice(Kind.EDGES, edge), self._lattice(Kind.FACES, face)
+            differences.add_difference(psi.data, q_start, n, axis, factor, out.data, start, m)
         return (out,)
 
     def transpose(self, *outputs_bar: Field) -> Fields:
@@ -41,28 +43,21 @@ class Curl(LinearOperator):
         psi_bar = Field.zeros(self.grid, Kind.EDGES, v_bar.dtype)
         for face, edge, axis, sign in self._terms():
             factor = v_bar.dtype.type(sign / self.grid.spacing)
-            self._difference_transposed(factor * v_bar.component(face), axis, psi_bar.component(edge))
+            (q_start, n), (start, m) = self._lattice(Kind.EDGES, edge), self._lattice(Kind.FACES, face)
+            differences.add_difference_transposed(v_bar.data, start, m, axis, factor, psi_bar.data, q_start, n)
         return (psi_bar,)
 
+    def _lattice(self, kind: Kind, part: int) -> tuple[int, np.ndarray]:
+        """Where a component begins in a field's data, and its three sizes."""
+        layout = self.grid.layout(kind)
+        return layout.parts[part].start, np.array([1, *layout.shapes[part]][-3:], np.int64)
+
     def _terms(self) -> Iterator[tuple[int, int, int, float]]:
-        """(component of v, component of psi, axis of the difference, sign)."""
+        """(component of v, component of psi, axis of the difference of three, sign)."""
         if self.grid.dim == 2:
-            yield from ((0, 0, 1, 1.0), (1, 0, 0, -1.0))
+            yield from ((0, 0, 2, 1.0), (1, 0, 1, -1.0))
             return
         for a in range(3):
             b, c = (a + 1) % 3, (a + 2) % 3
             yield a, c, b, 1.0
             yield a, b, c, -1.0
-
-    def _difference(self, q: np.ndarray, axis: int) -> np.ndarray:
-        return np.roll(q, -1, axis) - q if self.grid.is_periodic(axis) else np.diff(q, axis=axis)
-
-    def _difference_transposed(self, q_bar: np.ndarray, axis: int, out: np.ndarray) -> None:
-        """Add the transposed difference of q_bar to `out`."""
-        if self.grid.is_periodic(axis):
-            out += np.roll(q_bar, 1, axis) - q_bar
-        else:
-            low = tuple(slice(None, -1) if a == axis else slice(None) for a in range(out.ndim))
-            high = tuple(slice(1, None) if a == axis else slice(None) for a in range(out.ndim))
-            out[low] -= q_bar
-            out[high] += q_bar
