@@ -40,6 +40,7 @@ method = "spectral"
 cutoff = {cutoff}
 window = 2
 iterations = {iterations}
+shear = 1.0
 """
 GHOST = """
 name = "ghost"
@@ -63,6 +64,7 @@ image = "{image}"
 method = "spectral"
 cutoff = {cutoff}
 iterations = {iterations}
+shear = 0.3
 """
 
 

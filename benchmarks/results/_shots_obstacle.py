@@ -13,7 +13,7 @@ resolution = {size}
 [time]
 frames = {frames}
 [smoke]
-initial = {{ shape = "sphere", center = [0.5, 0.2, 0.5], mass = "first-key" }}
+initial = {{ shape = "sphere", center = [0.5, 0.24, 0.5], mass = "first-key" }}
 [[obstacle]]
 shape = "sphere"
 center = [0.5, 0.5, 0.5]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
+
 import numpy as np
 import pytest
 from keyframe_scenes import problem_of
 from PIL import Image
 
 import keyfluid
+from keyfluid.cli.main import main
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import density
 from keyfluid.grid import Grid
@@ -119,3 +123,18 @@ def test_other_scenes_have_no_pictures(tmp_path):
         problem_of(text.replace("[1.0, 0.75, 0.5]", "[1.0, 0.75]").replace("sphere", "disk").replace(", 0.25]", "]"))
     with pytest.raises(KeyfluidError, match=r"picture\[0\]\.frame"):
         problem_of(text.replace("frame = 4", "frame = 9"))
+
+
+def test_a_render_to_paint_over_asks_for_what_is_there(tmp_path, monkeypatch):
+    """`keyfluid render --view --extinction`, given back unpainted as a picture of the same extinction."""
+    text = SCENE[: SCENE.index("[[picture]]")].format() + SCENE[SCENE.index("[output]") : SCENE.index("[control]")]
+    free = keyfluid.run(text, tmp_path / "free", threads=1)
+    words = ["render", tmp_path / "free", "--view", "-x", "--frame", "4", "--extinction", "3"]
+    monkeypatch.setattr(sys, "argv", ["keyfluid", *map(str, words)])
+    with contextlib.suppress(SystemExit):
+        main()
+    image = tmp_path / "free" / "view.-x.0004.png"
+    picture = problem_of(SCENE.format(image=image, view='-x"\nextinction = 3.0 #')).pictures[0]
+    seen = picture.view.picture(density(free.problem.grid, free.frames[4].densities["density"]))
+    assert seen.max() > 0.4
+    np.testing.assert_allclose(picture.wanted, seen, atol=0.5 / 255 + 1e-6)

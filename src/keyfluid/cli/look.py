@@ -65,6 +65,10 @@ def render(
         str | None,
         typer.Option(metavar="+z|-z|...", help="With --frame: as a picture key of that view sees it, to paint over."),
     ] = None,
+    extinction: Annotated[
+        float | None,
+        typer.Option(min=1e-6, help="With --view: as the key of the picture has it, 1/m; default 6 / longest side."),
+    ] = None,
 ) -> None:
     """Draw the frames of a run again: film and filmstrip, or one still."""
     from keyfluid.cli.progress import Display
@@ -76,7 +80,7 @@ def render(
     problem, frames = _opened(folder, set_ or [], ("camera.", "light.", "output.", "smoke.field"))
     place = output or folder
     if view is not None:
-        print(_seen(problem, frames, place, view, frame))
+        print(_seen(problem, frames, place, view, frame, extinction))
         return
     with Display() as display:
         outputs = Outputs(problem, frames, place, lambda what, n, of: display(Progress(n, of, what)), size)
@@ -154,7 +158,9 @@ def _opened(folder: Path, sets: list[str], allowed: tuple[str, ...]):  # type: i
     return problem, Frames(place.frames, problem.grid, list(problem.densities), problem.amount)
 
 
-def _seen(problem: Problem, frames: Frames, place: Path, view: str, frame: int | None) -> Path:
+def _seen(
+    problem: Problem, frames: Frames, place: Path, view: str, frame: int | None, extinction: float | None
+) -> Path:
     """A frame as a [[picture]] sees it, one pixel per cell and at least 256: to paint over."""
     import numpy as np
 
@@ -169,7 +175,7 @@ def _seen(problem: Problem, frames: Frames, place: Path, view: str, frame: int |
         raise KeyfluidError("--view: give the --frame to draw, one that the run has")
     name = next(iter(problem.densities))
     smoke = density(problem.grid, frames[frame].densities[name])
-    pixels = upright(view, view_of(problem.grid, view, None).picture(smoke))
+    pixels = upright(view, view_of(problem.grid, view, extinction).picture(smoke))
     scale = -(-256 // min(pixels.shape))
     grey = np.round(255 * np.clip(pixels, 0, 1)).astype(np.uint8).T[::-1]
     target = place / f"view.{view}.{frame:04d}.png"
