@@ -9,8 +9,9 @@ from scipy.ndimage import gaussian_filter
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.models.liquid import MCNAMARA_LIQUID_ORDER, Liquid, Tap
+from keyfluid.models.liquid import LIQUID_ORDER, MCNAMARA_LIQUID_ORDER, Liquid, Tap
 from keyfluid.objectives.surface import SurfaceKey, SurfaceMatch
+from keyfluid.operators.diffuse_liquid import DiffuseLiquid
 from keyfluid.operators.project import divergence
 from keyfluid.operators.project_liquid import ProjectLiquid
 from keyfluid.operators.wet import Wet
@@ -39,6 +40,14 @@ def test_without_ghost_fluid_the_level_would_not_rest(monkeypatch):
     moved = [step(model, model.initial_state(surface=phi), 0)["velocity"].peak() for phi in (tilted, level)]
     assert moved[0] > 1e-3  # a slope flows either way; the level's staircase happens to be flat
     assert moved[1] < 1e-8
+
+
+_WIND_FIRST = ("wind", *(name for name in LIQUID_ORDER if name != "wind"))
+
+
+def _at_rest(grid, phi):
+    """State and number of a first step."""
+    return {"surface": phi, "velocity": Field.zeros(grid, Kind.FACES, np.float64)}, 0
 
 
 @pytest.mark.parametrize("name", ["carried", "turned"])
@@ -94,6 +103,28 @@ def test_viscosity_slows_shear_and_keeps_momentum():
     wet = Wet.of(phi, None).faces[0]
     assert slow.component(0)[wet].mean() == pytest.approx(shear.component(0)[wet].mean(), rel=1e-9)
     assert slow.component(0)[wet].std() < 0.7 * shear.component(0)[wet].std()
+
+
+def test_a_wind_after_viscosity_is_a_rougher_one_before_it():
+    """f after DIFFUSE does what (1 - nu dt L) f does before it: both reach the same velocities."""
+    grid = square(16)
+    phi, wind = disk(grid), smooth(grid, Kind.FACES, 1.5, 4)
+    diffuse = DiffuseLiquid(grid, 0.05, 0.1, tolerance=1e-13)
+    wet = np.concatenate([part.ravel() for part in Wet.of(phi, None).faces])
+    columns = []
+    for place in np.flatnonzero(wet):
+        unit = np.zeros(wet.size)
+        unit[place] = 1.0
+        columns.append(diffuse.forward(wind.like(unit), phi)[0].data[wet])
+    before = wind.like(np.where(wet, 0.0, wind.data))
+    before.data[wet] = np.linalg.solve(np.array(columns).T, wind.data[wet])
+    (felt,) = diffuse.forward(before, phi)
+    np.testing.assert_allclose(felt.data[wet], wind.data[wet], atol=1e-10)
+    after = step(Liquid(grid, 0.1, dtype=np.float64, viscosity=0.05), *_at_rest(grid, phi), force=wind)
+    first = Liquid(grid, 0.1, dtype=np.float64, viscosity=0.05, sequence=_WIND_FIRST)
+    np.testing.assert_allclose(
+        step(first, *_at_rest(grid, phi), force=before)["surface"].data, after["surface"].data, atol=1e-9
+    )
 
 
 def test_liquid_stays_out_of_bodies_and_taps_pour():

@@ -18,6 +18,26 @@ from keyfluid.scenes.problem import build
 
 ADJOINT = 'method = "adjoint"\nblur = [0.1, 0.05]\niterations = 4\nsources = true\nact = [1, 4]'
 FREE = 'method = "none"'
+LETTER = """
+[domain]
+resolution = 32
+[time]
+frames = 8
+[liquid]
+initial = { shape = "disk", volume = "first-key" }
+<liquid>
+[[keyframe]]
+frame = 8
+text = "L"
+fit = 0.6
+[control]
+method = "adjoint"
+iterations = 25
+[output]
+vdb = false
+video = false
+size = 32
+"""
 
 
 def scene(control, *changes):
@@ -36,7 +56,7 @@ def test_winds_and_sources_bring_a_liquid_nearer(steered):
     assert there["iou"] > before["iou"] + 0.05
     assert abs(there["volume_error"]) < 0.1
     assert steered.metrics["liquid"]["churn"] > 0
-    assert abs(steered.metrics["liquid"]["volume_error"]) < 0.01
+    assert abs(steered.metrics["liquid"]["volume_error"]) < 0.02
     assert steered.metrics["max_divergence"] < 1e-4
     assert all("churn" in entry for entry in steered.metrics["history"] if entry.get("frame", 0) > 1)
 
@@ -60,6 +80,15 @@ def test_stopped_and_resumed_in_the_same_bits_on_two_threads(steered, tmp_path):
     drop = ("seconds", "peak_memory_mb", "threads")
     one, two = ({k: v for k, v in r.metrics.items() if k not in drop} for r in (steered, again))
     assert json.dumps(one) == json.dumps(two)
+
+
+def test_the_letter_is_met():
+    """A disk to the letter L on 32^2 in eight steps, with and without viscosity: what lay in the way of the search (a
+    rough first guess, winds that clay smears, line searches that end at a jump) brought it to 0.6 to 0.8."""
+    for liquid in ("gravity = 2.0", "gravity = 0.0\nviscosity = 0.5"):
+        metrics = run(load_scene(LETTER.replace("<liquid>", liquid))).metrics
+        assert metrics["keyframes"][0]["iou"] > 0.93, liquid
+        assert abs(metrics["liquid"]["volume_error"]) < 0.02
 
 
 def test_target_mode_goes_most_of_the_way():
@@ -109,12 +138,23 @@ def test_bad_input_is_one_clear_line(case):
     assert len(caught.value.faults) == 1
 
 
-def test_the_command_line_says_so_with_code_2(tmp_path):
+WRONG = {
+    "a method for smoke": ('method = "spectral"', [], 'control.method: "spectral" steers no liquid'),
+    "beyond reach": (FREE, ["liquid.initial.velocity=[60.0, 0.0]"], "the liquid crosses 91 cells in a step"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_the_command_line_says_so_with_code_2(tmp_path, case):
+    control, changes, words = WRONG[case]
     path = tmp_path / "pond.toml"
-    path.write_text(SCENE.format(control='method = "spectral"'))
+    path.write_text(SCENE.format(control=control))
+    changed = [word for change in changes for word in ("--set", change)]
     done = subprocess.run(
-        [sys.executable, "-m", "keyfluid", "run", str(path), "-o", str(tmp_path / "r")], capture_output=True, text=True
+        [sys.executable, "-m", "keyfluid", "run", str(path), "-o", str(tmp_path / "r"), *changed],
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 2
-    assert 'control.method: "spectral" steers no liquid' in done.stderr + done.stdout
+    assert words in " ".join((done.stderr + done.stdout).split())
     assert "Traceback" not in done.stderr

@@ -1,9 +1,12 @@
 """Liquid: incompressible fluid under a free surface, kept as a level set (negative inside).
 
-A step is, by default, CONTROL - GRAVITY - DIFFUSE - PROJECT - EXTRAPOLATE - ADVECT - REDISTANCE: the surface moves with
-a velocity without divergence. McNamara's ADVECT - DIFFUSE - GRAVITY - PROJECT - REDISTANCE after APPLYCONTROL moves it
-with the unprojected wind instead [McNamara 2004, sections 3 and 4.3]; it is there for comparison. Velocity outside the
-liquid, of which the paper does not speak, is that of the nearest liquid.
+A step is, by default, SOURCE - GRAVITY - DIFFUSE - WIND - PROJECT - EXTRAPOLATE - ADVECT - REDISTANCE: the surface
+moves with a velocity without divergence. McNamara's ADVECT - DIFFUSE - GRAVITY - PROJECT - REDISTANCE after
+APPLYCONTROL moves it with the unprojected wind instead [McNamara 2004, sections 3 and 4.3]; it is there for comparison.
+Velocity outside the liquid, of which the paper does not speak, is that of the nearest liquid.
+
+A wind f after DIFFUSE does what (1 - nu dt L) f would have done before it, L being the liquid's own laplacian: the
+films that can be made are the same, but clay feels short waves of f as much as long ones, which a search needs.
 
 Inputs of a step beside the state: "force" (faces, m/s^2) and "source.surface", a rate of phi in m/s: the paper's
 sources, negative where liquid grows.
@@ -30,8 +33,8 @@ from keyfluid.operators.project_liquid import ProjectLiquid
 from keyfluid.operators.redistance import Redistance
 from keyfluid.solids import Solids
 
-LIQUID_ORDER = ("control", "gravity", "diffuse", "project", "extrapolate", "advect", "redistance")
-MCNAMARA_LIQUID_ORDER = ("control", "advect", "diffuse", "gravity", "project", "extrapolate", "redistance")
+LIQUID_ORDER = ("source", "gravity", "diffuse", "wind", "project", "extrapolate", "advect", "redistance")
+MCNAMARA_LIQUID_ORDER = ("source", "wind", "advect", "diffuse", "gravity", "project", "extrapolate", "redistance")
 SURFACE = "surface"
 _BEFORE = "surface before"
 
@@ -127,7 +130,8 @@ class Liquid:
         both, moving, still = ("velocity", SURFACE), ("velocity",), (SURFACE,)
         tolerance = self.tolerance
         parts = {
-            "control": self._control(step),
+            "source": self._sources(step),
+            "wind": [Stage("force", AddRate(self.dt), ("velocity", "force"), moving)],
             "gravity": [Stage("gravity", AddConstant(self.grid, self.gravity, self.dt), moving, moving)],
             "diffuse": [],
             "project": [Stage("project", ProjectLiquid(self.grid, solids, tolerance), both, moving)],
@@ -151,7 +155,7 @@ class Liquid:
             parts["redistance"].append(Stage("keep volume", keep, (SURFACE, _BEFORE), still))
         return [stage for name in self.sequence for stage in parts[name]]
 
-    def _control(self, step: int) -> list[Stage]:
+    def _sources(self, step: int) -> list[Stage]:
         stages = []
         for index, tap in enumerate(self.taps):
             if not tap.active(step * self.dt):
@@ -160,7 +164,6 @@ class Liquid:
             if tap.velocity is not None and tap.velocity_mask is not None:
                 stages.append(Stage("blow", Inflow(tap.velocity_mask), ("velocity", f"blown.{index}"), ("velocity",)))
         stages.append(Stage("source", AddRate(self.dt), (SURFACE, f"source.{SURFACE}"), (SURFACE,)))
-        stages.append(Stage("force", AddRate(self.dt), ("velocity", "force"), ("velocity",)))
         return stages
 
 

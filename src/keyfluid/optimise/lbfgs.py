@@ -54,21 +54,22 @@ class Pair:
 class Minimisation:
     """Where a minimisation stands.
 
-    now         the best point so far
+    now         where it stands
+    best        the lowest point so far, and `lowest` its iteration: `now`, unless there is slack
     decrease    (f0 - f1) / f0 of the last iteration: the paper's stop rule looks at it
     stalled     "" while it goes on; otherwise why no step could be found
     iterates    the iterations whose points `pairs` joins, oldest first, `iteration` last
     """
 
     now: Iterate
+    best: Iterate
+    lowest: int = 0
     pairs: tuple[Pair, ...] = ()
     iteration: int = 0
     evaluations: int = 1
     decrease: float = np.inf
     stalled: str = ""
     iterates: tuple[int, ...] = (0,)
-    least: float = np.inf
-    """Smallest value of an iterate so far."""
 
 
 class Lbfgs:
@@ -103,7 +104,8 @@ class Lbfgs:
         value, gradient = function(x)
         if not np.isfinite(value):
             raise KeyfluidError("optimiser: the objective is not finite at the start; shorten the step or the forces")
-        return Minimisation(Iterate(x, value, gradient), least=value)
+        here = Iterate(x, value, gradient)
+        return Minimisation(here, here)
 
     def advance(self, state: Minimisation, function: Function) -> Minimisation:
         """One iteration: a direction, a line search, a new pair."""
@@ -114,7 +116,7 @@ class Lbfgs:
         if slope == 0:
             return replace(state, stalled="the gradient is zero")
         first = 1.0 if state.pairs else self.first_step / np.sqrt(-slope)
-        bar = max(now.value, state.least + self.slack) if self.slack > 0 else now.value
+        bar = max(now.value, state.best.value + self.slack) if self.slack > 0 else now.value
         found, evaluations = self._line_search(now, direction, slope, float(first), function, bar)
         evaluations += state.evaluations
         if found is None:
@@ -125,17 +127,18 @@ class Lbfgs:
         iteration = state.iteration + 1
         pairs, iterates = self._remember(state, found, iteration)
         decrease = (now.value - found.value) / abs(now.value) if now.value != 0 else 0.0
-        least = min(state.least, found.value)
-        return Minimisation(found, pairs, iteration, evaluations, decrease, "", iterates, least)
+        best, lowest = (found, iteration) if found.value < state.best.value else (state.best, state.lowest)
+        return Minimisation(found, best, lowest, pairs, iteration, evaluations, decrease, "", iterates)
 
     def restore(
-        self, trail: Mapping[int, Iterate], evaluations: int, decrease: float, least: float = np.inf
+        self, trail: Mapping[int, Iterate], evaluations: int, decrease: float, best: tuple[int, Iterate] | None = None
     ) -> Minimisation:
-        """A minimisation as `advance` left it, from the points that its `iterates` named."""
+        """A minimisation as `advance` left it, from the points that its `iterates` and `lowest` named."""
         iterates = tuple(sorted(trail))
         pairs = tuple(self._pair(trail[a], trail[b]) for a, b in pairwise(iterates))
         last = iterates[-1]
-        return Minimisation(trail[last], pairs, last, evaluations, decrease, "", iterates, least)
+        lowest, point = best or (last, trail[last])
+        return Minimisation(trail[last], point, lowest, pairs, last, evaluations, decrease, "", iterates)
 
     def _remember(
         self, state: Minimisation, found: Iterate, iteration: int

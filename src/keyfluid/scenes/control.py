@@ -199,15 +199,16 @@ class OptimisedControl(Table):
     time: Literal["constant", "step", "windows", "integrated"] | None = Field(
         default=None,
         description='"constant": one force for all steps; "step": one per step; "windows": one per `window` steps; '
-        '"integrated" (default): unknowns w with f_t = (w_t - w_(t-1)) / dt, which converge fastest',
+        '"integrated" (default): unknowns w with f_t = (w_t - w_(t-1)) / dt, which converge fastest; of clay '
+        '"step"',
     )
     window: Annotated[int, whole(1, 100_000)] | None = Field(
         default=None, description="steps between two sets of unknowns, for windows and integrated; default 1"
     )
     iterations: Annotated[int, whole(1, 1_000_000)] | None = Field(
         default=None,
-        description="of the optimiser, at most, in each stage, half as many on coarser grids; default 120 (presets: "
-        "the paper's)",
+        description="of the optimiser, at most, in each stage, half as many on coarser grids; default 120, of a "
+        "liquid 75 (presets: the paper's)",
     )
     tau: Annotated[float, number(at_least=0, at_most=1)] | None = Field(
         default=None,
@@ -295,10 +296,6 @@ class AdjointControl(OptimisedControl):
     )
     source_alpha: Coefficient | None = Field(
         default=None, description="price of the sources' squares, in cells of the level set and steps; default 0.01"
-    )
-    guess: Literal["target", "none"] = Field(
-        default="target",
-        description='of a liquid: what the search begins from, the forces that method "target" would use, or no force',
     )
     act: Annotated[list[int], Wants("two frames, the first below the second", _is_span)] | None = Field(
         default=None, description="frames between which the control acts: after an impact, say; default: all"

@@ -15,7 +15,6 @@ from dataclasses import replace
 from keyfluid.controllers.interface import Problem, Shell
 from keyfluid.controllers.keyframes.edited import own_forces
 from keyfluid.controllers.keyframes.evaluation import Evaluation, optimiser_bytes
-from keyfluid.controllers.keyframes.first_guess import first_guess
 from keyfluid.controllers.keyframes.layers import plan_layers
 from keyfluid.controllers.keyframes.places import Place, from_other_run, part_name, restored
 from keyfluid.controllers.keyframes.replay import state_after
@@ -96,21 +95,19 @@ class Keyframes:
             if place.state is None and settings.start is not None:
                 place, vector = from_other_run(shell, settings.start, windows, number, stages)
             else:
-                vector = (
-                    first_guess(stages[place.stage], settings, start) if place.state is None else place.state.now.x
-                )
+                vector = stages[place.stage].control.zeros() if place.state is None else place.state.now.x
             for rank in range(place.stage, len(stages)):
                 if rank > place.stage:
                     vector = carry(vector, stages[rank - 1].control, stages[rank].control)
                 search = Search(shell, settings, plans, Here(number, rank, pieces, tuple(kept), start))
                 state = search.go(vector, place)
-                vector = state.now.x
+                vector = state.best.x
                 search.film(vector)
                 if stages[rank] is not plans[-1][-1]:
                     shell.show()
                 place = replace(place, state=None)
             pieces = pieces.and_then(stages[-1].control, vector)
-            kept.append(part_name(number, len(stages) - 1, state.iteration))
+            kept.append(part_name(number, len(stages) - 1, state.lowest))
             place = Place()
 
 

@@ -24,9 +24,9 @@ _FIRST_STEP = 0.02
 valley of its own making (the letter F at 64^2: 0.3 reached in 8 evaluations, with ten times as much in 27)."""
 
 
-_LIQUID_SLACK, _LIQUID_TRIALS = 0.5, 8
+_LIQUID_SLACK, _LIQUID_TRIALS = 0.1, 8
 """A liquid's objective jumps where cells become wet or dry, by about a tenth of a cell's share in it (a letter at 96^2:
-by 1.2e-4, with 900 cells wanted); steps may go up by half a cell's."""
+by 1.2e-4, with 900 cells wanted); steps may go up by as much."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,15 +48,18 @@ def restored_from(checkpoint: Checkpoint, plans: Sequence[Sequence[Stage]], sett
     meta, arrays = checkpoint.meta, checkpoint.arrays
     try:
         window, stage = int(meta["window"]), int(meta["stage"])
+        lowest = int(meta["lowest"])
         values = {int(i): float(value) for i, value in meta["trail"].items()}
-        parts = {i: part_name(window, stage, i) for i in values}
-        trail = {i: Iterate(arrays[f"{parts[i]}/x"], value, arrays[f"{parts[i]}/g"]) for i, value in values.items()}
+        known = {**values, lowest: float(meta["best"])}
+        parts = {i: part_name(window, stage, i) for i in known}
+        points = {i: Iterate(arrays[f"{parts[i]}/x"], known[i], arrays[f"{parts[i]}/g"]) for i in known}
+        trail = {i: points[i] for i in values}
         decrease = math.inf if meta["decrease"] is None else float(meta["decrease"])
         state = optimiser_of(plans[window][stage], settings, stage).restore(
-            trail, int(meta["evaluations"]), decrease, float(meta.get("least", math.inf))
+            trail, int(meta["evaluations"]), decrease, (lowest, points[lowest])
         )
         found = {part: arrays[f"{part}/x"] for part in meta["kept"]}
-        return Place(window, stage, replace(state, stalled=str(meta["stalled"])), values, found)
+        return Place(window, stage, replace(state, stalled=str(meta["stalled"])), known, found)
     except (KeyError, IndexError, AttributeError):
         raise KeyfluidError(
             "an optimisation has no frame to go on from: its forces are found for all frames at once; "
@@ -83,7 +86,7 @@ def from_other_run(
         raise KeyfluidError(f"control.start: {folder} is not finished; resume it first")
     plan = plan_stages(problem, settings, theirs[number])
     before = plan[-1] if number < found.window else plan[found.stage]
-    vector = found.state.now.x if number == found.window else found.found[list(found.found)[number]]
+    vector = found.state.best.x if number == found.window else found.found[list(found.found)[number]]
     own, sharp = stages[-1].problem, stages[-1].blur
     rank = next(i for i, stage in enumerate(stages) if stage.problem is own and stage.blur == sharp)
     control = stages[rank].control

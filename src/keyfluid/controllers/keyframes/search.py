@@ -62,7 +62,7 @@ class Search:
             self.shell.count(1, state.evaluations - before)
             self._keep(state)
             if self.shell.show_due:
-                self.film(state.now.x)
+                self.film(state.best.x)
                 self.shell.show()
         self._say_why(state)
         return state
@@ -85,12 +85,13 @@ class Search:
             "stage": rank,
             "kept": self.here.kept,
             "trail": {str(i): self._values[i] for i in state.iterates},
+            "best": self._values[state.lowest],
             "evaluations": state.evaluations,
             "decrease": state.decrease if math.isfinite(state.decrease) else None,
             "stalled": state.stalled,
-            "least": state.least,
+            "lowest": state.lowest,
         }
-        keep = [*self.here.kept, *(part_name(window, rank, i) for i in state.iterates)]
+        keep = [*self.here.kept, *(part_name(window, rank, i) for i in sorted({*state.iterates, state.lowest}))]
         shell.checkpoint({"x": now.x, "g": now.gradient}, meta, part_name(window, rank, state.iteration), keep)
         shell.progress(done, self.total, "iteration", error, self.label)
 

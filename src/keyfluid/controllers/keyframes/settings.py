@@ -28,6 +28,10 @@ PRESETS: dict[str, dict[str, Any]] = {
 _FULL_3D = 16.0
 """Cutoff in 3D unless the scene says otherwise: all waves would take 20 to 30 vectors of many times the state."""
 
+_THICK = 5e-3
+"""nu dt over the longest side squared, above which a liquid forgets its velocity within a step: its unknowns are then
+forces, not velocities that forces add up to."""
+
 _COARSEST = {2: 32, 3: 16}
 """Cells on the longest side of the coarsest grid that is worth a stage."""
 
@@ -56,7 +60,6 @@ class Settings:
     beta: float
     shear: float
     coarse: int
-    guess: str
     sources: bool
     source_alpha: float
     act: tuple[int, int] | None
@@ -78,10 +81,11 @@ class Settings:
 
         basis = value("basis", "potential")
         liquid = problem.liquid is not None
+        steps_per_second = problem.fps * (problem.steps_per_frame or 1)
+        thick = liquid and problem.liquid.viscosity > _THICK * longest**2 * steps_per_second
         spacing = value("spacing", 2 * grid.spacing if liquid else longest / (16 if dim == 2 else 8))
         _refuse(problem, value("gamma", "auto"), value("schedule", "auto"), bool(value("sources", False)))
         limit, dx = highest_wave(grid), grid.spacing
-        widths = (2, 1) if value("guess", "target") == "target" else (4, 2, 1)
         cutoff = value("cutoff", None if dim == 2 or value("bands", "full") == "grow" else min(limit, _FULL_3D))
         if cutoff is not None and cutoff > limit * (1 + 1e-9):
             raise SceneError(
@@ -97,7 +101,7 @@ class Settings:
             basis=basis,
             spacing=spacing,
             radius=value("radius", 1.5 * spacing),
-            time=value("time", "integrated"),
+            time=value("time", "step" if thick else "integrated"),
             window=value("window", 1),
             bands=value("bands", "full"),
             cutoff=cutoff,
@@ -105,18 +109,17 @@ class Settings:
             growth=value("growth", KOLMOGOROV),
             scaling=value("scaling", 1.5 if dim == 2 else 2.0) if basis == "potential" else 0.0,
             tau=value("tau", 0.0 if liquid else 5e-5 if dim == 2 else 1e-5),
-            iterations=value("iterations", 100 if liquid else 120),
+            iterations=value("iterations", 75 if liquid else 120),
             history=value("history", 10),
             gamma=value("gamma", "auto"),
             blur=tuple(
-                value("blur", [n * dx for n in widths] if liquid else (0.04 * longest, 0.02 * longest, 0.0))
+                value("blur", [4 * dx, 2 * dx, dx] if liquid else (0.04 * longest, 0.02 * longest, 0.0))
             ),
             levels=value("levels", 4),
             alpha=value("alpha", 0.0),
             beta=value("beta", 0.0),
             shear=value("shear", 0.0 if liquid else 1.0 if dim == 2 else 3.0),
             coarse=min(coarse, most) if coarse is not None else 0 if liquid else most,
-            guess=value("guess", "target"),
             sources=bool(value("sources", False)),
             source_alpha=value("source_alpha", 0.01),
             act=None if value("act") is None else (value("act")[0], value("act")[1]),

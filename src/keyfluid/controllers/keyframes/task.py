@@ -66,7 +66,7 @@ def solve(task: Task, stop: Callable[[], bool] = lambda: False) -> Found:
                 raise Stopped
             state = optimiser.advance(state, evaluation)
             course.append((state.now.value, evaluation.error, rank))
-        vector = state.now.x
+        vector = state.best.x
         iterations += state.iteration
         evaluations += state.evaluations
     return Found(vector, evaluation.states(vector, task.wanted), tuple(course), iterations, evaluations)
