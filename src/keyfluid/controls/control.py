@@ -16,8 +16,9 @@ from typing import Protocol
 import numpy as np
 
 from keyfluid.controls.basis import Basis
-from keyfluid.controls.timing import Timing
+from keyfluid.controls.timing import Row, Timing
 from keyfluid.fields import Field
+from keyfluid.kernels.vectors import add_scaled
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +54,6 @@ class Control:
     def source(self, vector: np.ndarray, step: int) -> Field | None:
         """The source of a step; None where there is none."""
         return None if self.sources is None else self.sources.force(vector[self.own :], step)
-
-    def pull_source(self, step: int, source_bar: Field, vector_bar: np.ndarray) -> None:
-        if self.sources is not None:
-            self.sources.pull(step, source_bar, vector_bar[self.own :])
 
     def pull(self, step: int, force_bar: Field, vector_bar: np.ndarray) -> None:
         """Add the adjoint of a step's force to that of the control vector."""
@@ -100,10 +97,11 @@ class Penalty(Protocol):
 
 
 class ControlForcing:
-    """Forces of a control vector for a rollout; its gradient gathers in `vector_bar`, penalties in `price`.
+    """Forces of a control vector for a rollout; its gradient is `vector_bar`, that of penalties included, their value
+    `price`.
 
     others: what else acts on a step, such as emissions, or a force beside the control's; source_penalty: of what is
-    added to a level set.
+    added to a level set. Steps that share a force, those of a window, are spread and gathered as one.
     """
 
     def __init__(
@@ -114,40 +112,76 @@ class ControlForcing:
         others: Callable[[int], Mapping[str, Field]] = lambda step: {},
         source_penalty: Penalty | None = None,
     ) -> None:
-        self.control, self.vector, self.penalty, self._others = control, vector, penalty, others
-        self.source_penalty = source_penalty
-        self.vector_bar = control.zeros()
-        self.price = 0.0
+        self.control, self.vector, self._others = control, vector, others
+        sources = control.sources
+        self._force = _Shared(control, vector[: control.own], penalty)
+        self._source = None if sources is None else _Shared(sources, vector[control.own :], source_penalty)
+
+    @property
+    def price(self) -> float:
+        return self._force.finish().price + (self._source.finish().price if self._source is not None else 0.0)
+
+    @property
+    def vector_bar(self) -> np.ndarray:
+        own = self._force.finish().bar
+        return own if self._source is None else np.concatenate([own, self._source.finish().bar])
 
     def inputs(self, step: int) -> Mapping[str, Field]:
         inputs = dict(self._others(step))
-        force = self.control.force(self.vector, step)
+        force = self._force.at(step)
         if force is not None:
             inputs["force"] = inputs["force"] + force if "force" in inputs else force
-        source = self.control.source(self.vector, step)
+        source = self._source.at(step) if self._source is not None else None
         if source is not None:
             inputs[SOURCE] = source
         return inputs
 
     def pull(self, step: int, inputs_bar: Mapping[str, Field]) -> None:
-        bar = self._priced(inputs_bar.get("force"), self.penalty, self.control.force, step)
-        if bar is not None:
-            self.control.pull(step, bar, self.vector_bar)
-        bar = self._priced(inputs_bar.get(SOURCE), self.source_penalty, self.control.source, step)
-        if bar is not None:
-            self.control.pull_source(step, bar, self.vector_bar)
+        self._force.pull(step, inputs_bar.get("force"))
+        if self._source is not None:
+            self._source.pull(step, inputs_bar.get(SOURCE))
 
-    def _priced(
-        self,
-        bar: Field | None,
-        penalty: Penalty | None,
-        field_of: Callable[[np.ndarray, int], Field | None],
-        step: int,
-    ) -> Field | None:
-        """The adjoint with that of the price added; the price goes to `price`."""
-        field = field_of(self.vector, step) if penalty is not None else None
-        if penalty is None or field is None:
-            return bar
-        price, penalty_bar = penalty.term(field)
-        self.price += price
-        return penalty_bar if bar is None else bar + penalty_bar
+
+class _Shared:
+    """The field of each step, made once for neighbouring steps that share it; its adjoint, their sum gathered once."""
+
+    def __init__(self, control: Control, vector: np.ndarray, penalty: Penalty | None) -> None:
+        self.control, self.vector, self.penalty = control, vector, penalty
+        self.bar = np.zeros(control.own, control.basis.dtype)
+        self.price = 0.0
+        self._made: tuple[Row, Field | None] = ((), None)
+        self._waiting: list[int] = []
+        self._sum: Field | None = None
+
+    def at(self, step: int) -> Field | None:
+        row = self.control.timing.row(step)
+        if row != self._made[0]:
+            self._made = (row, self.control.force(self.vector, step))
+        return self._made[1]
+
+    def pull(self, step: int, bar: Field | None) -> None:
+        row = self.control.timing.row(step)
+        if not row:
+            return
+        if self._waiting and row != self.control.timing.row(self._waiting[0]):
+            self.finish()
+        self._waiting.append(step)
+        if bar is not None and self._sum is None:
+            self._sum = bar.copy()
+        elif bar is not None and self._sum is not None:
+            add_scaled(1.0, bar.data, self._sum.data)
+
+    def finish(self) -> _Shared:
+        """Gather what waits."""
+        if self._waiting:
+            step, count, total = self._waiting[0], len(self._waiting), self._sum
+            field = self.at(step) if self.penalty is not None else None
+            if self.penalty is not None and field is not None:
+                price, price_bar = self.penalty.term(field)
+                self.price += count * price
+                total = total if total is not None else field.zeros_like()
+                add_scaled(count, price_bar.data, total.data)
+            if total is not None:
+                self.control.pull(step, total, self.bar)
+            self._waiting, self._sum = [], None
+        return self

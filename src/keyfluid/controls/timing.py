@@ -53,7 +53,8 @@ class Timing:
         for t in range(self.steps):
             if self.mode == "integrated":
                 now = self._line(t)
-                row = {k: (now.get(k, 0.0) - before.get(k, 0.0)) / self.dt for k in {*now, *before}}
+                # Rounded, so that the steps between two knots have the very same weights, and share a force.
+                row = {k: round(now.get(k, 0.0) - before.get(k, 0.0), 12) / self.dt for k in {*now, *before}}
                 before = now
             else:
                 row = {0 if self.mode == "constant" else t // (1 if self.mode == "step" else self.window): 1.0}

@@ -15,6 +15,7 @@ import numpy as np
 
 from keyfluid.fields import Field
 from keyfluid.kernels import differences
+from keyfluid.kernels.vectors import dot
 
 
 @dataclass(frozen=True)
@@ -36,4 +37,4 @@ class ForcePrice:
                 force.data, part.start, sizes, periodic, real(self.scale * self.alpha),
                 real(2 * self.scale * self.beta), bar.data,
             )  # fmt: skip
-        return 0.5 * force.dot(bar), bar
+        return 0.5 * dot(force.data, bar.data), bar

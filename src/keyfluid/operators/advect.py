@@ -106,12 +106,12 @@ class Advect(Operator):
             return self._cubic.forward(*inputs)
         *carried, velocity = inputs
         self._reach(velocity)
-        carrier = self.framed(velocity)
+        carrier = self._framed(velocity, "carrier")
         feet = self._shared_feet(carrier)
         outputs = []
         for field in carried:
             field.require(self.grid, field.kind, "advect: carried field")
-            values = carrier if field.data is velocity.data else self.framed(field)
+            values = carrier if field.data is velocity.data else self._framed(field, "values")
             out = np.empty_like(field.data)
             for table, part, framed in self._parts(field):
                 slabs = forward_slabs(table)
@@ -155,14 +155,16 @@ class Advect(Operator):
             return self._cubic.adjoint(inputs, outputs_bar)
         *carried, velocity = inputs
         reach = self._reach(velocity)
-        carrier = self.framed(velocity)
-        carrier_bar = np.zeros_like(carrier)
+        carrier = self._framed(velocity, "carrier")
+        carrier_bar = self._kept("carrier_bar", carrier.size, carrier.dtype)
+        carrier_bar.fill(0)
         feet = self._shared_feet(carrier)
         feet_bar = np.zeros_like(feet)
         inputs_bar = []
         for field, out_bar in zip(carried, outputs_bar):
-            values = carrier if field.data is velocity.data else self.framed(field)
-            values_bar = np.zeros_like(values)
+            values = carrier if field.data is velocity.data else self._framed(field, "values")
+            values_bar = self._kept("values_bar", values.size, values.dtype)
+            values_bar.fill(0)
             for table, part, framed in self._parts(field):
                 slabs = adjoint_slabs(table, reach)
                 self._kernels.advect_adjoint(
@@ -178,6 +180,18 @@ class Advect(Operator):
     def framed(self, field: Field) -> np.ndarray:
         """The values of a field, laid out for the kernels."""
         return frame_of(self.grid, field.kind).put_on(field.data)
+
+    def _framed(self, field: Field, name: str) -> np.ndarray:
+        """As `framed`, in a work array of that name."""
+        frame = frame_of(self.grid, field.kind)
+        return frame.put_on(field.data, self._kept(name, frame.size, field.dtype))
+
+    def _kept(self, name: str, size: int, dtype: np.dtype) -> np.ndarray:
+        """A work array: a fresh one would cost as much as filling it several times."""
+        key = (name, size, dtype)
+        if key not in self._cache:
+            self._cache[key] = np.empty(size, dtype)
+        return self._cache[key]
 
     def _shared_feet(self, carrier: np.ndarray) -> np.ndarray:
         return np.empty(0, carrier.dtype) if self.feet == "own" else self.trace(self._centre, carrier)

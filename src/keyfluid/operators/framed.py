@@ -26,9 +26,14 @@ class Frame:
     parts: tuple[slice, ...]
     """Where each component lies in the framed array."""
 
-    def put_on(self, values: np.ndarray) -> np.ndarray:
-        """The framed values."""
-        out = np.empty(self.parts[-1].stop, values.dtype)
+    @property
+    def size(self) -> int:
+        """Length of the framed array."""
+        return self.parts[-1].stop
+
+    def put_on(self, values: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """The framed values, in `out` if that is given."""
+        out = np.empty(self.size, values.dtype) if out is None else out
         kernels.frame(values, self.shapes, self.frames, self.rims, self.periods, out, _SLABS)
         return out
 
