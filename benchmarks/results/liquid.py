@@ -1,6 +1,4 @@
-"""Liquids beside McNamara et al. 2004: `python benchmarks/results/liquid.py [marching] [invariants] [gradients]
-[letters] [target] [figures] [splash]`, all of them by default; --threads N. Prints markdown tables row by row, writes
-docs/images/liquid_*.png.
+"""Liquids beside McNamara et al. 2004: `python benchmarks/results/liquid.py [PART]... [--threads N] [--small]`.
 
 marching    order of fast marching, and its speed beside scikit-fmm's (processor time)
 invariants  a level at rest, volume over 100 steps, a dam break beside Martin & Moyce 1952
@@ -8,21 +6,30 @@ gradients   ten steps against central differences
 letters     a disk to a letter at 96^2 in 10 steps: clay and water, with and without sources; 30 steps
 target      the same letter by method "target", in one pass
 figures     figure 4: a clay drop to a cross, a ring and a figure, 50 x 23 x 50, 10 steps
-splash      figure 6: droplets asked for after a splash, 30^3, 10 steps
+splash      figure 6: one and three droplets asked for after a splash, 30^3, 10 steps
+motion      figure 1: a man throws a punch, of water and of smoke, a keyframe every frame, 40^3
+
+All parts by default. Prints markdown tables row by row, writes docs/images/liquid_*.png. Every run is a process of its
+own, its kernels compiled before the clock starts; memory is told above what is resident then. --small: tiny grids, to
+see that a part works, whose pictures are not kept.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import _liquid_numerics as numerics
+from _shots_common import OUTPUT, chosen, shoot
+from _shots_figure import write_punch
 
 import keyfluid
 from keyfluid.render import filmstrip, save_png
 from keyfluid.runs.pictures import Painter
+from keyfluid.runs.run import RunResult
 
-IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 CLAY = "gravity = 0.0\nviscosity = 0.5\ncolour = '#c0764a'"
 WATER = "gravity = 2.0"
 
@@ -63,7 +70,6 @@ floor = true
 [control]
 method = "adjoint"
 sources = true
-iterations = 60
 """
 KEYS = {
     "cross": 'shape = "cross"\nsize = 0.62\nthickness = 0.2\ndepth = 0.16',
@@ -95,7 +101,6 @@ floor = true
 method = "adjoint"
 sources = true
 act = [2, 10]
-iterations = 40
 """
 DROPLET = """
 [[keyframe]]
@@ -106,77 +111,132 @@ radius = 0.09
 mass = "keep"
 mask = {{ shape = "box", center = [0.5, 0.7, 0.5], size = [0.9, 0.5, 0.9] }}
 """
-COLUMNS = ("scene", "unknowns", "evaluations", "IoU", "carried IoU", "volume", "churn", "seconds", "MB")
+MOTION = """
+[domain]
+size = [1.0, 1.0, 1.0]
+resolution = {size}
+[time]
+frames = {frames}
+{fluid}
+[[keyframe]]
+frame = 1
+until = {frames}
+mesh = "{mesh}"
+fit = 0.86
+[control]
+method = "adjoint"
+schedule = "sequence"
+iterations = {iterations}
+"""
+START = 'initial = {{ mesh = "{mesh}", fit = 0.86, {amount} = "first-key" }}'
+COLUMNS = ("scene", "unknowns", "evaluations", "IoU", "carried IoU", "volume", "churn", "seconds", "CPU s", "MB above")
 HEAD = f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|"
 
 
-def solve(name: str, text: str, threads: int, picture: str | None = None) -> keyfluid.RunResult:
-    result = keyfluid.run(text, threads=threads)
-    metrics = result.metrics
-    key, liquid = metrics["keyframes"][-1], metrics["liquid"]
-    from keyfluid.controllers import controller_for
-    from keyfluid.controllers.interface import plan_lines
-
-    lines = plan_lines(controller_for(metrics["method"]), result.problem)
-    unknowns = lines[0].split()[0] if lines else "-"
-    print(
-        f"| {name} | {unknowns} | {metrics['evaluations']} | {key['iou']:.3f} | {key['transported_iou']:.3f} | "
-        f"{100 * (liquid['volume_end'] / liquid['volume_start'] - 1):+.2f} % | {100 * liquid['churn']:.1f} % | "
-        f"{metrics['seconds']:.0f} | {metrics['peak_memory_mb']:.0f} |",
-        flush=True,
-    )
+def solve(name: str, scene: str, sets: Sequence[str] = (), picture: str | None = None) -> None:
+    """Run a scene and print its row; of many keyframes the least IoU and the mean."""
+    shot = shoot("-".join(name.split()), scene + OUTPUT, sets)
+    metrics = shot.result.metrics
+    keys, liquid = metrics["keyframes"], metrics.get("liquid")
+    ious = [key["iou"] for key in keys]
+    iou = f"{ious[-1]:.3f}" if len(keys) == 1 else f"{min(ious):.3f} to {max(ious):.3f}"
+    kept = f"{100 * (liquid['volume_end'] / liquid['volume_start'] - 1):+.2f} %" if liquid else "-"
+    churn = f"{100 * liquid['churn']:.1f} %" if liquid else "-"
+    unknowns = shot.plan[0].split()[0] if shot.plan else "-"
+    cells = (name, unknowns, metrics["evaluations"], iou, f"{keys[-1]['transported_iou']:.3f}", kept, churn)
+    costs = (f"{shot.seconds:.0f}", f"{shot.cpu:.0f}", f"{shot.memory:.0f}")
+    print(f"| {' | '.join(map(str, cells + costs))} |", flush=True)
     if picture is not None:
-        painter = Painter(result.problem, 200)
-        last = result.problem.frames
-        chosen = [round(last * share) for share in (0, 0.25, 0.5, 0.75, 1)]
-        shots = [painter.frame(result.frames, index) for index in chosen]
-        wanted = [painter.target(index) for index in chosen]
-        save_png(IMAGES / f"liquid_{picture}.png", filmstrip(shots, [f"frame {i}" for i in chosen], wanted, columns=6))
-    return result
+        _draw(shot.result, picture)
 
 
-def letters(threads: int) -> None:
+def _draw(result: RunResult, name: str) -> None:
+    painter = Painter(result.problem, 200)
+    last = result.problem.frames
+    shown = [round(last * share) for share in (0, 0.25, 0.5, 0.75, 1)]
+    pictures = [painter.frame(result.frames, index) for index in shown]
+    wanted = [painter.target(index) for index in shown]
+    strip = filmstrip(pictures, [f"frame {i}" for i in shown], wanted, columns=6)
+    save_png(chosen.images / f"liquid_{name}.png", strip)
+
+
+def letters() -> None:
     print("### A disk to the letter L, 96^2\n\n" + HEAD)
     plain, sourced = 'method = "adjoint"', 'method = "adjoint"\nsources = true'
-    solve("clay, 10 steps", LETTER.format(steps=10, liquid=CLAY, control=plain), threads, "clay")
-    solve("clay with sources, 10 steps", LETTER.format(steps=10, liquid=CLAY, control=sourced), threads)
-    solve("water under gravity, 10 steps", LETTER.format(steps=10, liquid=WATER, control=plain), threads, "water")
-    solve("water under gravity, 30 steps", LETTER.format(steps=30, liquid=WATER, control=plain), threads)
+    less = chosen.pick([], [], ["domain.resolution=24", "control.iterations=5"])
+    cases = (
+        ("clay, 10 steps", 10, CLAY, plain, "clay"),
+        ("clay with sources, 10 steps", 10, CLAY, sourced, None),
+        ("water under gravity, 10 steps", 10, WATER, plain, "water"),
+        ("water under gravity, 30 steps", 30, WATER, plain, None),
+        ("clay, 30 steps", 30, CLAY, plain, None),
+    )
+    for name, steps, liquid, control, picture in cases:
+        solve(name, LETTER.format(steps=steps, liquid=liquid, control=control), less, picture)
     print()
 
 
-def target(threads: int) -> None:
-    print("### The letter L by method target, 96^2, 24 frames of 2 steps, gravity 9.81\n\n" + HEAD)
-    text = LETTER.format(steps=24, liquid="", control='method = "target"')
-    text = text.replace("frames = 24", "frames = 24\nsteps_per_frame = 2")
-    solve("water, one pass", text, threads, "target")
-    print()
+def target() -> None:
+    print("### The letter L by method target, 96^2, 24 frames of 2 steps, gravity 9.81\n")
+    scene = LETTER.format(steps=24, liquid="", control='method = "target"')
+    scene = scene.replace("frames = 24", "frames = 24\nsteps_per_frame = 2")
+    less = chosen.pick([], [], ["domain.resolution=32"])
+    result = keyfluid.run(scene + OUTPUT, overrides=less, threads=chosen.threads)
+    key, kept = result.metrics["keyframes"][-1], result.metrics["liquid"]
+    drift = 100 * (kept["volume_end"] / kept["volume_start"] - 1)
+    print(f"IoU {key['iou']:.3f}, carried {key['transported_iou']:.3f}, volume {drift:+.2f} %\n", flush=True)
+    _draw(result, "target")
 
 
-def figures(threads: int) -> None:
+def figures() -> None:
     print("### Figure 4: a clay drop, 50 x 23 x 50, 10 steps\n\n" + HEAD)
+    less = chosen.pick([], [], ["domain.resolution=24", "control.iterations=4"])
     for name, key in KEYS.items():
-        solve(name, FIGURE.format(key=key), threads, f"figure4_{name}")
+        solve(name, FIGURE.format(key=key), less, f"figure4_{name}")
     print()
 
 
-def splash(threads: int) -> None:
+def splash() -> None:
     print("### Figure 6: droplets after a splash, 30^3, 10 steps\n\n" + HEAD)
-    solve("one droplet", SPLASH.format(keys=DROPLET.format(x=0.5, z=0.5)), threads, "splash")
+    less = chosen.pick([], [], ["domain.resolution=16", "control.iterations=4"])
+    one, three = [(0.5, 0.5)], [(0.27, 0.35), (0.73, 0.4), (0.47, 0.74)]
+    for name, places in (("one droplet", one), ("three droplets", three)):
+        keys = "".join(DROPLET.format(x=x, z=z) for x, z in places)
+        solve(name, SPLASH.format(keys=keys), less, f"splash_{len(places)}")
     print()
+
+
+def motion() -> None:
+    print("### Figure 1: one motion, of water and of smoke, a keyframe every frame\n\n" + HEAD)
+    size, frames, iterations = chosen.pick((40, 12, 20), (32, 12, 20), (16, 4, 3))
+    mesh = write_punch(chosen.scratch / "figure", frames)
+    water = f"[liquid]\ngravity = 1.0\n{START.format(mesh=mesh, amount='volume')}"
+    smoke = f"[smoke]\n{START.format(mesh=mesh, amount='mass')}"
+    for name, fluid in (("water", water), ("smoke", smoke)):
+        text = MOTION.format(size=size, frames=frames, mesh=mesh, iterations=iterations, fluid=fluid)
+        solve(name, text, (), f"motion_{name}")
+    print()
+
+
+PARTS = {
+    "marching": numerics.marching, "invariants": numerics.invariants, "gradients": numerics.gradients,
+    "letters": letters, "target": target, "figures": figures, "splash": splash, "motion": motion,
+}  # fmt: skip
 
 
 def main() -> None:
-    words = sys.argv[1:]
-    threads = int(words.pop(words.index("--threads") + 1)) if "--threads" in words else 2
-    words = [word for word in words if word != "--threads"]
-    parts = {
-        "marching": numerics.marching, "invariants": numerics.invariants, "gradients": numerics.gradients,
-        "letters": lambda: letters(threads), "target": lambda: target(threads),
-        "figures": lambda: figures(threads), "splash": lambda: splash(threads),
-    }  # fmt: skip
-    for word in words or parts:
-        parts[word]()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--small", dest="size", action="store_const", const="small", default="full")
+    options = parser.parse_args()
+    chosen.threads, chosen.size = options.threads, options.size
+    with tempfile.TemporaryDirectory() as scratch:
+        chosen.scratch = Path(scratch)
+        if options.size == "small":
+            chosen.images = Path(scratch)
+        for part in options.parts or PARTS:
+            PARTS[part]()
 
 
 if __name__ == "__main__":
