@@ -22,6 +22,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import _liquid_numerics as numerics
+import trimesh
+from _particles_assets import Bone, mesh_of
 from _shots_common import OUTPUT, chosen, shoot
 from _shots_figure import write_punch
 
@@ -61,8 +63,6 @@ viscosity = 0.5
 colour = "#c0764a"
 [[keyframe]]
 frame = 10
-center = [0.5, 0.09, 0.5]
-rotation = [90, 0, 0]
 {key}
 [camera]
 position = [1.1, 2.0, 1.9]
@@ -71,10 +71,11 @@ floor = true
 method = "adjoint"
 sources = true
 """
+FLAT = "center = [0.5, 0.09, 0.5]\nrotation = [90, 0, 0]\n"
 KEYS = {
-    "cross": 'shape = "cross"\nsize = 0.62\nthickness = 0.2\ndepth = 0.16',
-    "ring": 'shape = "torus"\nradius = 0.24\nthickness = 0.16',
-    "figure": 'shape = "star"\npoints = 5\nradius = 0.38\ninner = 0.5\ndepth = 0.16',
+    "cross": FLAT + 'shape = "cross"\nsize = 0.62\nthickness = 0.2\ndepth = 0.16',
+    "ring": FLAT + 'shape = "torus"\nradius = 0.24\nthickness = 0.16',
+    "figure": 'mesh = "{mesh}"\nfit = 0.8\ncenter = [0.5, 0.11, 0.5]',
 }
 SPLASH = """
 [domain]
@@ -109,7 +110,7 @@ shape = "sphere"
 center = [{x}, 0.6, {z}]
 radius = 0.09
 mass = "keep"
-mask = {{ shape = "box", center = [0.5, 0.7, 0.5], size = [0.9, 0.5, 0.9] }}
+mask = {{ shape = "box", center = [{x}, 0.62, {z}], size = [0.34, 0.44, 0.34] }}
 """
 MOTION = """
 [domain]
@@ -191,9 +192,21 @@ def target() -> None:
 def figures() -> None:
     print("### Figure 4: a clay drop, 50 x 23 x 50, 10 steps\n\n" + HEAD)
     less = chosen.pick([], [], ["domain.resolution=24", "control.iterations=4"])
+    mesh = _gingerbread(chosen.scratch / "figure.obj")
     for name, key in KEYS.items():
-        solve(name, FIGURE.format(key=key), less, f"figure4_{name}")
+        solve(name, FIGURE.format(key=key.format(mesh=mesh)), less, f"figure4_{name}")
     print()
+
+
+def _gingerbread(path: Path) -> Path:
+    """A man of capsules who lies on his back, his head towards -z."""
+    bones = [Bone("head", (0, 0, -0.27), (0, 0, -0.26), 0.1), Bone("body", (0, 0, -0.1), (0, 0, 0.1), 0.1)]
+    for side in (-1.0, 1.0):
+        bones.append(Bone("arm", (0.06 * side, 0, -0.09), (0.28 * side, 0, -0.15), 0.065))
+        bones.append(Bone("leg", (0.05 * side, 0, 0.12), (0.15 * side, 0, 0.34), 0.075))
+    vertices, faces, _, _ = mesh_of(bones)
+    trimesh.Trimesh(vertices, faces, process=False).export(path)
+    return path
 
 
 def splash() -> None:
