@@ -1,4 +1,4 @@
-"""Memory that is freed goes back to the system, whatever was allocated after it."""
+"""Memory that is freed goes back to the system, whatever was allocated after it; unless there is plenty."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = """
 import numpy as np
-from keyfluid.runs.memory import give_back_large_arrays
+from keyfluid.rollout.allocation import choose_allocation, give_back_large_arrays
 {call}
 def resident():
     with open("/proc/self/statm", encoding="ascii") as statm:
@@ -32,3 +32,9 @@ def given_back(call: str) -> float:
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have other allocators")
 def test_large_arrays_are_given_back_one_by_one():
     assert given_back("give_back_large_arrays()") > 220
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have other allocators")
+@pytest.mark.parametrize(("limit", "held"), [(2999, False), (3001, True), (None, False)])
+def test_they_are_held_where_there_is_three_times_the_plan(limit, held):
+    assert (given_back(f"give_back_large_arrays(); choose_allocation(1000, {limit})") < 100) is held

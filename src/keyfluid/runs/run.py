@@ -11,9 +11,9 @@ from keyfluid.controllers import controller_for
 from keyfluid.controllers.interface import Stopped
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.container import DiskError
+from keyfluid.rollout.allocation import give_back_large_arrays
 from keyfluid.runs.folder import RunFolder
 from keyfluid.runs.frames import Frames
-from keyfluid.runs.memory import give_back_large_arrays
 from keyfluid.runs.outputs import Outputs
 from keyfluid.runs.session import Listener, Progress, Session
 from keyfluid.runs.watch import Watch

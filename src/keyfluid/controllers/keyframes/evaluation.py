@@ -40,6 +40,7 @@ from keyfluid.objectives import (
 )
 from keyfluid.operators.blur import Blur, gaussian_blur, gaussian_pyramid
 from keyfluid.rollout import MemoryPlan, Rollout
+from keyfluid.rollout.allocation import choose_allocation
 
 SHARE = 0.6
 """Of the machine's memory that an optimisation takes unless the scene says otherwise."""
@@ -140,6 +141,7 @@ class Evaluation:
         vectors = optimiser_bytes(stage.control, settings.history)
         sheared = problem.velocity.data.nbytes if settings.shear > 0 else 0
         self._rollout = Rollout(model, steps, budget, vectors, first, sheared)
+        choose_allocation(self.plan.total_bytes, None if settings.budget is not None else limit)
         if start is None and problem.edit is not None:
             start = problem.edit.record(problem.edit.first).state
         self._under = own_forces(problem, keep=None)
