@@ -103,7 +103,7 @@ def twist() -> None:
 
 def ghost() -> None:
     """Tang: 128^3, 30 frames, 348 minutes; strokes on the render of a free run."""
-    sizes = chosen.pick((64, 30, 4, 16, 120), (32, 30, 4, 16, 120), (20, 8, 2, 5, 12))
+    sizes = chosen.pick((64, 30, 4, 12, 70), (32, 30, 4, 12, 70), (20, 8, 2, 5, 12))
     size, frames, first, cutoff, iterations = sizes
     scene = GHOST.format(size=size, frames=frames)
     free = shoot("free", scene + OUTPUT)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from _shots_common import OUTPUT, Shot, chosen, frame_pictures, save_strip, shoot, table, target_pictures
 
@@ -44,6 +46,10 @@ def largest_jump(shot: Shot) -> float:
     return float(max(jumps[1:]) / np.median(jumps[1:]))
 
 
+def _jumps(entry: Mapping[str, float]) -> str:
+    return f"{100 * entry['seam_density']:.2f} / {100 * entry['seam_velocity']:.2f}"
+
+
 def run() -> None:
     size, gap = chosen.pick((128, 30), (64, 30), (24, 6))
     less = chosen.pick([], [], ["control.iterations=20", "control.coarse=0"])
@@ -62,9 +68,10 @@ def run() -> None:
             {
                 "schedule": name,
                 "errors": " ".join(f"{error:.3f}" for error in errors),
-                "seam in density, %": round(100 * seams[-1]["seam_density"], 2) if seams else "-",
-                "in velocity, %": round(100 * seams[-1]["seam_velocity"], 2) if seams else "-",
-                "rounds": len(seams) or "-",
+                "mean error": float(np.mean(errors)),
+                "rounds": len(seams) - 1 if seams else "-",
+                "jumps before the closing, density / velocity, %": _jumps(seams[-2]) if seams else "-",
+                "at the end": _jumps(seams[-1]) if seams else "-",
                 "largest step of velocity over the median": largest_jump(shot),
                 **shot.cost(),
             }
@@ -78,7 +85,8 @@ def run() -> None:
     print(f"same bits with one and two processes: {same}\n")
     for entry in one.result.metrics["history"]:
         if "seam_density" in entry:
-            print(f"round {entry['round']}: {entry['seam_density']:.2%} density, {entry['seam_velocity']:.2%} velocity")
+            name = "closing" if entry["closing"] else f"round {entry['round']}"
+            print(f"{name}: jumps in density / velocity, %: {_jumps(entry)}")
     shown = [gap * (i + 1) for i in range(len(SHAPES))]
     pictures = frame_pictures(one.result, shown, 140) + frame_pictures(runs["all"].result, shown, 140)
     pictures += target_pictures(one.result, shown, 140)

@@ -57,6 +57,7 @@ schedule = "shooting"
 iterations = 15
 cutoff = 5
 coarse = 0
+rounds = 8
 """
 
 
@@ -71,10 +72,12 @@ def whole():
 
 
 def test_the_seams_close(whole):
-    rounds = [entry for entry in whole.metrics["history"] if "seam_velocity" in entry]
+    *rounds, closing = [entry for entry in whole.metrics["history"] if "seam_velocity" in entry]
     assert rounds[0]["seam_velocity"] > 0.5, "the first layer begins at rest"
     assert len(rounds) <= 8
     assert max(rounds[-1]["seam_density"], rounds[-1]["seam_velocity"]) < 0.01
+    assert closing["closing"]
+    assert closing["seam_density"] == closing["seam_velocity"] == 0
     errors = [key["relative_error"] for key in whole.metrics["keyframes"]]
     assert max(errors) < 0.45, "16 cells: smoke smears; it begins at 1"
     steps = [entry["iteration"] for entry in whole.metrics["history"] if "objective" in entry]

@@ -239,7 +239,8 @@ class OptimisedControl(Table):
     shear: Multiplier | None = Field(
         default=None,
         description="price of velocity differences within a cell and a step; keeps flows such that the grid can "
-        "follow them, or the match is the grid's blur and not the flow's; default 1 in 2D, 3 in 3D",
+        "follow them, or the match is the grid's blur and not the flow's; default 1 in 2D, 3 in 3D, 0 where "
+        "a run is edited, whose own flow would pay too",
     )
     coarse: Annotated[int, whole(0, 8)] | None = Field(
         default=None,
@@ -257,7 +258,9 @@ class OptimisedControl(Table):
         default=None, description="frames of a window of shooting; default: two keyframes' worth"
     )
     rounds: Annotated[int, whole(1, 1000)] | None = Field(
-        default=None, description="of shooting, at most; it ends when windows join to 1 %; default 8"
+        default=None,
+        description="of shooting, at most, before the windows are closed up in order; fewer if they join to 1 %; "
+        "default 4",
     )
     start: File | None = Field(
         default=None,

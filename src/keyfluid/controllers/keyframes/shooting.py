@@ -40,6 +40,9 @@ AGREE = 0.01
 _PRICE, _RISE = 1.0, 3.0
 """The price of missing the other layer's state in round 1, and its rise from round to round."""
 
+_CLOSING = 0.3
+"""The same in the closing, where the state at a window's end only says what the next window will find useful."""
+
 _LATER = 3
 """Later rounds begin near their end: so many times fewer iterations."""
 
@@ -85,9 +88,10 @@ class Shooting:
                 self._tell(now, seam)
                 agreed = now.number > 0 and max(seam.density, seam.velocity) < AGREE
                 last = agreed or now.number + 1 == self.settings.rounds
-                before, now = now, Round(now.number + 1, now.found[:1] if last else [], last)
+                before, now = now, Round(now.number + 1, [], last)
             assert before is not None
             self._close(before, now, solve)
+            self._tell(now, self._seam(now))
         replay(self.problem, self.shell, self._pieces(before, now.found))
 
     def _layer(self, of: Round) -> list[Window]:
@@ -105,14 +109,14 @@ class Shooting:
             self._keep(before, now, window, found)
 
     def _close(self, before: Round, now: Round, solve: Solver) -> None:
-        """The last layer in order: its first window stands, the others begin where the one before really ended."""
+        """The last layer in order, each window from where the one before really ended."""
         layer = self._layer(now)
         for i in range(len(now.found), len(layer)):
             goal = None
             if i + 1 < len(layer):
                 # What the next window's forces were made for.
-                goal = Goal(before.found[i + 1].states[layer[i].last], _price(now.number))
-            start = now.found[i - 1].states[layer[i].first]
+                goal = Goal(before.found[i + 1].states[layer[i].last], _CLOSING)
+            start = now.found[i - 1].states[layer[i].first] if i > 0 else None
             (found,) = solve([self._begun(layer[i], start, goal, before.found[i].vector)])
             self._keep(before, now, layer[i], found)
 
@@ -158,11 +162,11 @@ class Shooting:
 
     def _tell(self, now: Round, seam: Seam) -> None:
         shell = self.shell
-        shell.log(round=now.number, seam_density=seam.density, seam_velocity=seam.velocity)
+        name = "closing" if now.closing else f"round {now.number}"
+        shell.log(round=now.number, closing=now.closing, seam_density=seam.density, seam_velocity=seam.velocity)
         if now.number > 0:
             shell.note(
-                f"round {now.number}: jumps between windows of {seam.density:.2%} in density, "
-                f"{seam.velocity:.2%} in velocity"
+                f"{name}: jumps between windows of {seam.density:.2%} in density, {seam.velocity:.2%} in velocity"
             )
         if shell.show_due:
             replay(self.problem, shell, self._pieces(now, now.found))
@@ -181,8 +185,7 @@ class Shooting:
         arrays = {"x": found.vector}
         for frame, state in found.states.items():
             arrays.update({f"{frame}.{name}": field.data for name, field in state.items()})
-        # The closing's first window is the last round's.
-        keep = [_part(of, i) for of in (before, now) if of is not None for i in range(of.closing, len(of.found))]
+        keep = [_part(of, i) for of in (before, now) if of is not None for i in range(len(of.found))]
         meta = {"round": now.number, "closing": now.closing, "done": len(now.found), "logged": self.logged}
         shell.checkpoint(arrays, meta, _part(now, place), keep)
         error = found.course[-1][1]
@@ -197,9 +200,9 @@ class Shooting:
             before = Round(number - 1, [], False)
             if number > 0:
                 before.found.extend(self._read(checkpoint, before, i) for i in range(len(self._layer(before))))
-            now = Round(number, before.found[:1] if closing else [], closing)
-            done, self.logged = int(checkpoint.meta["done"]), int(checkpoint.meta["logged"])
-            now.found.extend(self._read(checkpoint, now, i) for i in range(len(now.found), done))
+            self.logged = int(checkpoint.meta["logged"])
+            now = Round(number, [], closing)
+            now.found.extend(self._read(checkpoint, now, i) for i in range(int(checkpoint.meta["done"])))
         except KeyError:
             raise KeyfluidError(
                 "an optimisation has no frame to go on from: its forces are found for many frames at once; "
