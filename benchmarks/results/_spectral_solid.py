@@ -26,7 +26,9 @@ thickness = 0.16
 CASES: dict[str, tuple[int, int, list[str]]] = {
     "one keyframe, 50^3": (50, 20, []),
     "two keyframes, 64^3": (64, 40, []),
-    "one keyframe, 128^3": (128, 30, ["control.cutoff=32", "control.window=3", "control.iterations=50"]),
+    "one keyframe, 128^3": (
+        128, 30, ["control.cutoff=32", "control.window=3", "control.iterations=50", "simulation.feet=shared"],
+    ),
 }
 PAPERS = {
     "one keyframe, 50^3": "McNamara: 2 h, 600 MB",
