@@ -27,7 +27,9 @@ CASES: dict[str, tuple[int, int, list[str]]] = {
     "one keyframe, 50^3": (50, 20, []),
     "two keyframes, 64^3": (64, 40, []),
     "one keyframe, 128^3": (
-        128, 30, ["control.cutoff=32", "control.window=3", "control.iterations=50", "simulation.feet=shared"],
+        128,
+        30,
+        ["control.cutoff=32", "control.window=3", "control.iterations=50", "simulation.feet=shared"],
     ),
 }
 PAPERS = {
