@@ -80,10 +80,12 @@ class Control:
     def metric(self) -> np.ndarray | None:
         """Scales squared of all unknowns, for the optimiser; None: all alike."""
         scales = self.basis.scales()
-        if scales is None:
+        if scales is None and self.sources is None:
             return None
-        own = np.tile((scales * scales).astype(self.basis.dtype), self.timing.count)
-        return np.concatenate([own, np.ones(self.count - self.own, own.dtype)])
+        one = np.ones(self.basis.count) if scales is None else scales * scales
+        own = np.tile(one.astype(self.basis.dtype), self.timing.count)
+        more = self.sources.metric() if self.sources is not None else None
+        return own if more is None else np.concatenate([own, more])
 
 
 SOURCE = "source.surface"

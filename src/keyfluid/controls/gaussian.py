@@ -106,7 +106,19 @@ class GaussianWinds(_OnLattice):
 
 
 class GaussianSources(_OnLattice):
-    """A source at every lattice point, for what lives at cell centres: a basis of centred fields, not of forces."""
+    """A source at every lattice point, for what lives at cell centres: a basis of centred fields, not of forces.
+
+    scale: the size that a coefficient is likely to have, in m/s; a wind's is 1 in its own unit.
+    """
+
+    def __init__(
+        self, grid: Grid, dtype: np.typing.DTypeLike, spacing: float, radius: float, scale: float = 1.0
+    ) -> None:
+        super().__init__(grid, dtype, spacing, radius)
+        self.scale = scale
+
+    def scales(self) -> np.ndarray:
+        return np.full(self.count, self.scale)
 
     @property
     def count(self) -> int:

@@ -30,6 +30,10 @@ from keyfluid.controls import (
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.models.stage import State
 
+_SOURCE_SHARE = 0.2
+"""How far a source of likely size moves the surface in a step, beside a wind: more, and liquid vanishes and appears
+instead of flowing (a letter in clay at 48^2: churn 117 % with the same unit for both)."""
+
 _MEETING = 0.4
 """Share of a target that must be covered for the smoke to feel its shape."""
 
@@ -127,7 +131,8 @@ def make_control(problem: Problem, settings: Settings, cutoff: float | None, win
     timing = Timing(settings.time, count, dt, length, first=first * steps)  # type: ignore[arg-type]
     sources = None
     if settings.sources:
-        lattice = GaussianSources(problem.grid, problem.dtype, settings.spacing, settings.radius)
+        scale = _SOURCE_SHARE * (1.0 if settings.time == "integrated" else dt)
+        lattice = GaussianSources(problem.grid, problem.dtype, settings.spacing, settings.radius, scale)
         sources = Control(lattice, Timing("step", count, dt, first=first * steps))
     return Control(_basis(problem, settings, cutoff), timing, sources)
 
