@@ -100,8 +100,8 @@ def test_a_stopped_run_resumes_to_the_same_bits_on_other_threads(tmp_path):
 
 def test_arrays_stay_within_the_papers_bound():
     """8 n^d (1 + d) N numbers, and the plan told before a run holds."""
-    text = SCENE.format(control="", sides="walls", frames=8, smoke="", more="")
-    problem = build(load_scene(text.replace("resolution = 20", "resolution = 48").replace("frame = 6", "frame = 8")))
+    text = SCENE.format(control="", sides="walls", frames=24, smoke="", more="")
+    problem = build(load_scene(text.replace("resolution = 20", "resolution = 48").replace("frame = 6", "frame = 24")))
     plan = Plan.of(problem)
     plan.admm(plan.horizon()).advance()  # compiled, and tables made
     tracemalloc.start()
@@ -111,7 +111,7 @@ def test_arrays_stay_within_the_papers_bound():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert admm.last is not None
-    assert peak < 8 * problem.grid.count * 3 * 8 * 4
+    assert peak < 8 * problem.grid.count * 3 * 24 * 4
     assert peak == pytest.approx(sum(memory_plan(problem).values()), rel=0.1)
 
 

@@ -1,8 +1,9 @@
 """Upwind transport in flux form: A(w) rho, its transpose, and what both say about w. Lengths in cells, time in steps.
 
-The face between the cells c - 1 and c carries  w q  upward, where q is extrapolated from upstream (Fromm 1968)
+The face between the cells c - 1 and c carries  w q  upward, where q is the value there of the parabola with the means
+of two cells upstream and one downstream (Leonard 1979, for means)
 
-    w > 0:  q = rho[c-1] + 1/4 (rho[c] - rho[c-2])        w < 0: mirrored        w = 0: the mean of both
+    w > 0:  q = 5/6 rho[c-1] + 1/3 rho[c] - 1/6 rho[c-2]        w < 0: mirrored        w = 0: the mean of both
 
 so A(w) rho [c] = sum over axes of  w q (face below) - w q (face above): what leaves a cell enters its neighbour.
 Beyond walls the last value is repeated, beyond open sides there is nothing, and no flux passes a wall.
@@ -17,7 +18,7 @@ from .compile import parallel_kernel, row_function
 from .lattice import at
 from .spacetime import spot
 
-WEIGHTS = (1.0, 0.25, -0.25, 0.5, 0.0, 1.0)
+WEIGHTS = (5 / 6, 1 / 3, -1 / 6, 0.5, 0.0, 1.0)
 """Of the cells upstream of a face, downstream of it and second upstream; then a half, and off and on in the run's
 precision: a whole number would turn float32 into float64."""
 
