@@ -1,4 +1,4 @@
-"""One-dimensional sweeps of flux-limited conservative advection; speeds of gathering, driving forces and kicks.
+"""One-dimensional sweeps of flux-limited conservative advection; driving forces and kicks.
 
     q1[i] = q[i] - (H[i+1/2] - H[i-1/2]),    c = dt / dx times the speed on the interface
     H = max(c, 0) q[i] + min(c, 0) q[i+1] + |c| (1 - |c|) / 2 mml(q)  [Fattal & Lischinski 2004, appendix A]
@@ -211,43 +211,6 @@ def drive(x, slope, half, keep, cells, kinds, axes, out):
                 before = x[at(here + n2 - 1)] if k > 0 or kinds[2] == 1 else zero
                 after = x[at(here)] if k == 0 else zero
                 out[f] = keep * out[f] + half * slope[f] * (before + after)
-
-
-@parallel_kernel
-def gather_speeds(rho, target, weight, rate, wind, limit, axis, start, cells, kinds, out):
-    """out = wind + rate weight (e_below - e_above), e = rho - target, within +-limit, on the faces across one axis.
-
-    These faces begin at `start`. On the sides of the box, unless they are periodic, it is the wind.
-    """
-    n0, n1, n2 = cells[0], cells[1], cells[2]
-    n, kind = cells[axis], kinds[axis]
-    stride = n1 * n2 if axis == 0 else n2
-    rows = planes(n1, kinds[1]) if axis == 1 else n1
-    length = planes(n2, kinds[2]) if axis == 2 else n2
-    layers = planes(n0, kinds[0]) if axis == 0 else n0
-    for row in prange(layers * rows):
-        i = row // rows
-        j = row - i * rows
-        here = (i * n1 + j) * n2
-        line = start + row * length
-        if axis == 2:
-            for k in range(1, n2):
-                f, a, b = at(line + k), at(here + k - 1), at(here + k)
-                speed = wind[f] + rate * weight[f] * (rho[a] - target[a] - rho[b] + target[b])
-                out[f] = min(max(speed, -limit), limit)
-            f, a, b = at(line), at(here + n2 - 1), at(here)
-            around = rate if kind == 1 else rate - rate
-            speed = wind[f] + around * weight[f] * (rho[a] - target[a] - rho[b] + target[b])
-            out[f] = min(max(speed, -limit), limit)
-            if kind != 1:
-                f = at(line + n2)
-                out[f] = min(max(wind[f], -limit), limit)
-        else:
-            below, above, inner, _ = beside(i if axis == 0 else j, n, kind, stride, here, rate)
-            for k in range(n2):
-                f, a, b = at(line + k), at(below + k), at(above + k)
-                speed = wind[f] + inner * weight[f] * (rho[a] - target[a] - rho[b] + target[b])
-                out[f] = min(max(speed, -limit), limit)
 
 
 @parallel_kernel

@@ -5,8 +5,8 @@ Continuous  drho/dt = v_g div(rho b grad(rho - rho*)),   b: blurred target  [Fat
 Discrete    advection in conservation form by the speed  s = -v_g A(b) D(rho - rho*)  on faces, none on the
             sides of the box: mass is kept, density stays non-negative, rho = rho* stays as it is
             (v_g and the sign are missing in the paper's appendix)
-Restriction dt <= dx^2 / (2 v_g max(rho b)), since each axis sees what the one before has left, and 0.43 cells
-            per step at most; `forward` takes as many sub-steps as that needs
+Restriction dt <= dx^2 / (2 v_g max(rho b)), since each axis sees what the one before has left; `forward` takes as
+            many sub-steps as that needs. Speeds beyond 0.43 cells per sub-step are cut to that.
 Derivative  none, as for advect_limited.py
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 from keyfluid.boundary import Boundary
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.kernels import limited
+from keyfluid.kernels import gather as kernels
 from keyfluid.operators.advect_limited import AdvectLimited
 from keyfluid.operators.base import Fields, ForwardOnly
 from keyfluid.operators.project import layered
@@ -47,34 +47,33 @@ class Gather(ForwardOnly):
     def forward(self, *inputs: Field) -> Fields:
         (rho,) = inputs
         rho.require(self.grid, Kind.CENTRES, "gather: density")
-        still, speeds = self.weight.zeros_like(), self.weight.zeros_like()
-        for axis in range(self.grid.dim):
-            self.speeds(rho, still, speeds, axis)
-        count = max(1, math.ceil(self.dt / self.longest(rho)), math.ceil(self.dt / cells_per_step(speeds)))
+        still = self.weight.zeros_like()
+        count = max(1, math.ceil(self.dt / self.longest(rho)))
+        limit = SAFE_CELLS * self.grid.spacing * count / self.dt
         for index in range(count):
             advect = AdvectLimited(self.grid, self.dt / count, self.reverse ^ bool(index % 2), self.correction)
-            rho = self.carry(rho, still, speeds, advect)
+            rho = self.carry(rho, still, advect, limit)
         return (rho,)
 
-    def carry(self, rho: Field, wind: Field, work: Field, advect: AdvectLimited, limit: float = math.inf) -> Field:
+    def carry(self, rho: Field, wind: Field, advect: AdvectLimited, limit: float) -> Field:
         """One step of gathering together with advection: both are conservation laws, so their speeds add.
 
-        Axis after axis, with the error that the sweep before has left; `work`, on faces, holds the speeds. No speed
-        exceeds `limit`.
+        Axis after axis, with the error that the sweep before has left. No speed exceeds `limit`.
         """
-        for axis in advect.order:
-            self.speeds(rho, wind, work, axis, limit)
-            rho = advect.carry(rho, work, (axis,))
-        return rho
-
-    def speeds(self, rho: Field, wind: Field, out: Field, axis: int, limit: float = math.inf) -> None:
-        """out = wind + s on the faces across an axis, at most `limit`."""
         real = rho.dtype.type
-        start = self.grid.layout(Kind.FACES).parts[axis].start
-        limited.gather_speeds(
-            rho.data, self.target.data, self.weight.data, real(self.rate / self.grid.spacing), wind.data,
-            real(limit), axis + 3 - self.grid.dim, start, *layered(self.grid), out.data,
-        )  # fmt: skip
+        cells, kinds = layered(self.grid)
+        starts = [part.start for part in self.grid.layout(Kind.FACES).parts]
+        rate, step = real(self.rate / self.grid.spacing), real(advect.dt / self.grid.spacing)
+        sizes = cells, kinds, rate, real(limit), step, real(advect.correction)
+        for axis in advect.order:
+            fields = rho.data, self.target.data, self.weight.data, wind.data, starts[axis]
+            out = np.empty_like(rho.data)
+            if axis == self.grid.dim - 1:
+                kernels.carry_along(*fields, *sizes, out)
+            else:
+                kernels.carry_across(*fields, axis + 3 - self.grid.dim, *sizes, out)
+            rho = rho.like(out)
+        return rho
 
     @cached_property
     def reach(self) -> np.ndarray:

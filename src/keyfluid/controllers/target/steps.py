@@ -80,7 +80,7 @@ class Steps:
         self._project: tuple[Solids | None, Project] | None = None
         self._gather: dict[str, tuple[Pull, Solids | None, Gather]] = {}
         # Work arrays: fresh ones would cost as much as filling them.
-        self._force, self._pushed, self._speeds = (Field.zeros(self.grid, Kind.FACES, self.dtype) for _ in range(3))
+        self._force, self._pushed = (Field.zeros(self.grid, Kind.FACES, self.dtype) for _ in range(2))
 
     def begin(self, state: State) -> dict[str, Field]:
         """The start, its velocity made divergence-free."""
@@ -202,7 +202,7 @@ class Steps:
             if gather is None:
                 (rho,) = advect.forward(rho, wind)
             else:
-                rho = gather.carry(rho, wind, self._speeds, advect, limit)
+                rho = gather.carry(rho, wind, advect, limit)
         return rho if solids is None else rho.like(rho.data * ~solids.solid.ravel())
 
     def gathering(self, name: str, pulls: Mapping[str, Pull], solids: Solids | None) -> Gather | None:
