@@ -54,14 +54,15 @@ def run() -> None:
     size, gap = chosen.pick((128, 30), (64, 30), (24, 6))
     less = chosen.pick([], [], ["control.iterations=20", "control.coarse=0"])
     text = scene(size, gap)
-    runs = {
-        "all": shoot("all", text, ["control.schedule=all", *less], threads=1),
-        "sequence": shoot("sequence", text, ["control.schedule=sequence", *less], threads=1),
-        "shooting, one process": shoot("shooting", text, ["control.schedule=shooting", *less], threads=1),
-        "shooting, two processes": shoot("shooting2", text, ["control.schedule=shooting", *less], threads=2),
+    ways = {
+        "all": ("all", 1),
+        "shooting, one process": ("shooting", 1),
+        "sequence": ("sequence", 1),
+        "shooting, two processes": ("shooting", 2),
     }
-    rows = []
-    for name, shot in runs.items():
+    runs, rows = {}, []
+    for name, (schedule, threads) in ways.items():
+        shot = runs[name] = shoot(name, text, [f"control.schedule={schedule}", *less], threads)
         seams = [entry for entry in shot.result.metrics["history"] if "seam_density" in entry]
         errors = [key["relative_error"] for key in shot.result.metrics["keyframes"]]
         rows.append(
@@ -76,6 +77,7 @@ def run() -> None:
                 **shot.cost(),
             }
         )
+        print(f"{table(rows[-1:])}\n", flush=True)
     print(f"\n{table(rows)}\n")
     one, two = runs["shooting, one process"], runs["shooting, two processes"]
     same = all(
