@@ -65,13 +65,14 @@ class Gather(ForwardOnly):
         starts = [part.start for part in self.grid.layout(Kind.FACES).parts]
         rate, step = real(self.rate / self.grid.spacing), real(advect.dt / self.grid.spacing)
         sizes = cells, kinds, rate, real(limit), step, real(advect.correction)
+        work = np.empty(kernels.work_size(cells), rho.dtype)
         for axis in advect.order:
             fields = rho.data, self.target.data, self.weight.data, wind.data, starts[axis]
             out = np.empty_like(rho.data)
             if axis == self.grid.dim - 1:
-                kernels.carry_along(*fields, *sizes, out)
+                kernels.carry_along(*fields, *sizes, out, work)
             else:
-                kernels.carry_across(*fields, axis + 3 - self.grid.dim, *sizes, out)
+                kernels.carry_across(*fields, axis + 3 - self.grid.dim, *sizes, out, work)
             rho = rho.like(out)
         return rho
 
