@@ -179,7 +179,8 @@ def goals_of(problem: Problem, steps_per_frame: int) -> list[Goal]:
 def pyramid(grid: Grid) -> Blur:
     """C: the field itself, and filters from half a cell to a quarter of the box, each twice as wide [section 4.1].
 
-    The first level of a Gaussian pyramid is its picture: without it edges hardly count, and errors are 3 % larger.
+    The first level of a Gaussian pyramid is its picture. Without it edges hardly count: the letter I at 64^2/20 ended
+    with an error of 0.173 instead of 0.168.
     """
     levels = 1 + max(0, math.floor(math.log2(WIDEST * max(grid.cells) / FINEST)))
     return Blur(grid, (0.0, *(FINEST * grid.spacing * 2.0**k for k in range(levels))), power=2)
