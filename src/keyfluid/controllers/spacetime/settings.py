@@ -13,8 +13,8 @@ over time that does not change:
     R = DENSITY r (0.025 s / dt)^3 (128 dx / L)^2.
 
 DENSITY stands for 1 / rho_max^2 of the paper's unknown densities: 2e-4, a peak of 70. The paper does not give it, so it
-was fitted: 1e-3, 2.5e-4, 2e-4 and 1e-4 were tried on letters, for errors below 0.12 at r = 1e3 (docs/results.md). K only
-steers the iteration, not its end: K' = DENSITY K on any grid.
+was fitted: 1e-3, 2.5e-4, 2e-4 and 1e-4 were tried on letters, for errors below 0.12 at r = 1e3 (docs/results.md).
+K only steers the iteration, not its end: K' = DENSITY K on any grid.
 """
 
 from __future__ import annotations
