@@ -169,8 +169,8 @@ def letters() -> None:
         ("clay, 10 steps", 10, CLAY, plain, "clay"),
         ("clay with sources, 10 steps", 10, CLAY, sourced, None),
         ("water under gravity, 10 steps", 10, WATER, plain, "water"),
-        ("water under gravity, 30 steps", 30, WATER, plain, None),
-        ("clay, 30 steps", 30, CLAY, plain, None),
+        ("water under gravity, 30 steps", 30, WATER, f"{plain}\niterations = 25", None),
+        ("clay, 30 steps", 30, CLAY, f"{plain}\niterations = 25", None),
     )
     for name, steps, liquid, control, picture in cases:
         solve(name, LETTER.format(steps=steps, liquid=liquid, control=control), less, picture)
