@@ -168,7 +168,7 @@ def letters() -> None:
     cases = (
         ("clay, 10 steps", 10, CLAY, plain, "clay"),
         ("clay with sources, 10 steps", 10, CLAY, sourced, None),
-        ("water under gravity, 10 steps", 10, WATER, plain, "water"),
+        ("water under gravity, 10 steps", 10, WATER, f"{plain}\niterations = 24\nblur = [0.083, 0.042]", "water"),
         ("water under gravity, 30 steps", 30, WATER, f"{plain}\niterations = 25", None),
         ("clay, 30 steps", 30, CLAY, f"{plain}\niterations = 25", None),
     )

@@ -199,8 +199,8 @@ class OptimisedControl(Table):
     time: Literal["constant", "step", "windows", "integrated"] | None = Field(
         default=None,
         description='"constant": one force for all steps; "step": one per step; "windows": one per `window` steps; '
-        '"integrated" (default): unknowns w with f_t = (w_t - w_(t-1)) / dt, which converge fastest; of clay '
-        '"step"',
+        '"integrated" (default): unknowns w with f_t = (w_t - w_(t-1)) / dt, which converge fastest; of a '
+        'liquid "step"',
     )
     window: Annotated[int, whole(1, 100_000)] | None = Field(
         default=None, description="steps between two sets of unknowns, for windows and integrated; default 1"

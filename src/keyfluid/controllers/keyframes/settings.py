@@ -28,10 +28,6 @@ PRESETS: dict[str, dict[str, Any]] = {
 _FULL_3D = 16.0
 """Cutoff in 3D unless the scene says otherwise: all waves would take 20 to 30 vectors of many times the state."""
 
-_THICK = 5e-3
-"""nu dt over the longest side squared, above which a liquid forgets its velocity within a step: its unknowns are then
-forces, not velocities that forces add up to."""
-
 _COARSEST = {2: 32, 3: 16}
 """Cells on the longest side of the coarsest grid that is worth a stage."""
 
@@ -81,8 +77,6 @@ class Settings:
 
         basis = value("basis", "potential")
         liquid = problem.liquid is not None
-        steps_per_second = problem.fps * (problem.steps_per_frame or 1)
-        thick = liquid and problem.liquid.viscosity > _THICK * longest**2 * steps_per_second
         spacing = value("spacing", 2 * grid.spacing if liquid else longest / (16 if dim == 2 else 8))
         _refuse(problem, value("gamma", "auto"), value("schedule", "auto"), bool(value("sources", False)))
         limit, dx = highest_wave(grid), grid.spacing
@@ -101,7 +95,7 @@ class Settings:
             basis=basis,
             spacing=spacing,
             radius=value("radius", 1.5 * spacing),
-            time=value("time", "step" if thick else "integrated"),
+            time=value("time", "step" if liquid else "integrated"),
             window=value("window", 1),
             bands=value("bands", "full"),
             cutoff=cutoff,
