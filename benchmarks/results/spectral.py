@@ -145,8 +145,8 @@ def smearing(small: bool) -> None:
 
     def draw(figure) -> None:  # type: ignore[no-untyped-def]
         for axes, (dimension, rows) in zip(figure.subplots(1, 2), points.items()):
-            for row in rows:
-                axes.plot(row["IoU"], row["carried IoU"], "o", label=row["remedy"])
+            for index, row in enumerate(rows):
+                axes.plot(row["IoU"], row["carried IoU"], "o" if index < 10 else "s", label=row["remedy"])
             axes.set(xlabel="IoU, simulated", ylabel="IoU, carried by the flow", title=dimension)
             axes.grid(alpha=0.3)
         axes.legend(fontsize=7, bbox_to_anchor=(1.02, 1), loc="upper left")
