@@ -43,6 +43,10 @@ class Layout(NamedTuple):
     parts: tuple[slice, ...]
     total: int
 
+    def lattice(self, part: int) -> tuple[int, np.ndarray]:
+        """Where a component begins in the buffer, and its sizes as kernels take them: 2D is one layer of 3D."""
+        return self.parts[part].start, np.array([1, *self.shapes[part]][-3:], np.int64)
+
 
 @dataclass(frozen=True)
 class Grid:

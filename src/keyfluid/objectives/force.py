@@ -31,10 +31,7 @@ class ForcePrice:
         grid, real, layout = force.grid, force.dtype.type, force.grid.layout(force.kind)
         periodic = np.array([False, *(grid.is_periodic(axis) for axis in range(grid.dim))][-3:])
         bar = force.like(np.empty_like(force.data))
-        for part, shape in zip(layout.parts, layout.shapes):
-            sizes = np.array([1, *shape][-3:], np.int64)
-            differences.stiffness(
-                force.data, part.start, sizes, periodic, real(self.scale * self.alpha),
-                real(2 * self.scale * self.beta), bar.data,
-            )  # fmt: skip
+        size, slope = real(self.scale * self.alpha), real(2 * self.scale * self.beta)
+        for part in range(len(layout.parts)):
+            differences.stiffness(force.data, *layout.lattice(part), periodic, size, slope, bar.data)
         return 0.5 * dot(force.data, bar.data), bar

@@ -106,12 +106,12 @@ class Advect(Operator):
             return self._cubic.forward(*inputs)
         *carried, velocity = inputs
         self._reach(velocity)
-        carrier = self._framed(velocity, "carrier")
+        carrier = self.framed(velocity, "carrier")
         feet = self._shared_feet(carrier)
         outputs = []
         for field in carried:
             field.require(self.grid, field.kind, "advect: carried field")
-            values = carrier if field.data is velocity.data else self._framed(field, "values")
+            values = carrier if field.data is velocity.data else self.framed(field, "values")
             out = np.empty_like(field.data)
             for table, part, framed in self._parts(field):
                 slabs = forward_slabs(table)
@@ -155,14 +155,14 @@ class Advect(Operator):
             return self._cubic.adjoint(inputs, outputs_bar)
         *carried, velocity = inputs
         reach = self._reach(velocity)
-        carrier = self._framed(velocity, "carrier")
+        carrier = self.framed(velocity, "carrier")
         carrier_bar = self._kept("carrier_bar", carrier.size, carrier.dtype)
         carrier_bar.fill(0)
         feet = self._shared_feet(carrier)
         feet_bar = np.zeros_like(feet)
         inputs_bar = []
         for field, out_bar in zip(carried, outputs_bar):
-            values = carrier if field.data is velocity.data else self._framed(field, "values")
+            values = carrier if field.data is velocity.data else self.framed(field, "values")
             values_bar = self._kept("values_bar", values.size, values.dtype)
             values_bar.fill(0)
             for table, part, framed in self._parts(field):
@@ -177,14 +177,10 @@ class Advect(Operator):
             self.trace_adjoint(self._centre, carrier, feet_bar, carrier_bar, reach)
         return (*inputs_bar, velocity.like(frame_of(self.grid, Kind.FACES).fold(carrier_bar)))
 
-    def framed(self, field: Field) -> np.ndarray:
-        """The values of a field, laid out for the kernels."""
-        return frame_of(self.grid, field.kind).put_on(field.data)
-
-    def _framed(self, field: Field, name: str) -> np.ndarray:
-        """As `framed`, in a work array of that name."""
+    def framed(self, field: Field, work: str | None = None) -> np.ndarray:
+        """The values of a field, laid out for the kernels; in the work array of that name, or a fresh one."""
         frame = frame_of(self.grid, field.kind)
-        return frame.put_on(field.data, self._kept(name, frame.size, field.dtype))
+        return frame.put_on(field.data, None if work is None else self._kept(work, frame.size, field.dtype))
 
     def _kept(self, name: str, size: int, dtype: np.dtype) -> np.ndarray:
         """A work array: a fresh one would cost as much as filling it several times."""

@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.kernels import differences
@@ -32,25 +30,22 @@ class Curl(LinearOperator):
         (psi,) = inputs
         psi.require(self.grid, Kind.EDGES, "curl: potential")
         out = Field.zeros(self.grid, Kind.FACES, psi.dtype)
+        edges, faces = self.grid.layout(Kind.EDGES), self.grid.layout(Kind.FACES)
         for face, edge, axis, sign in self._terms():
             factor = psi.dtype.type(sign / self.grid.spacing)
-            (q_start, n), (start, m) = self._lattice(Kind.EDGES, edge), self._lattice(Kind.FACES, face)
+            (q_start, n), (start, m) = edges.lattice(edge), faces.lattice(face)
             differences.add_difference(psi.data, q_start, n, axis, factor, out.data, start, m)
         return (out,)
 
     def transpose(self, *outputs_bar: Field) -> Fields:
         (v_bar,) = outputs_bar
         psi_bar = Field.zeros(self.grid, Kind.EDGES, v_bar.dtype)
+        edges, faces = self.grid.layout(Kind.EDGES), self.grid.layout(Kind.FACES)
         for face, edge, axis, sign in self._terms():
             factor = v_bar.dtype.type(sign / self.grid.spacing)
-            (q_start, n), (start, m) = self._lattice(Kind.EDGES, edge), self._lattice(Kind.FACES, face)
+            (q_start, n), (start, m) = edges.lattice(edge), faces.lattice(face)
             differences.add_difference_transposed(v_bar.data, start, m, axis, factor, psi_bar.data, q_start, n)
         return (psi_bar,)
-
-    def _lattice(self, kind: Kind, part: int) -> tuple[int, np.ndarray]:
-        """Where a component begins in a field's data, and its three sizes."""
-        layout = self.grid.layout(kind)
-        return layout.parts[part].start, np.array([1, *layout.shapes[part]][-3:], np.int64)
 
     def _terms(self) -> Iterator[tuple[int, int, int, float]]:
         """(component of v, component of psi, axis of the difference of three, sign)."""
