@@ -24,7 +24,7 @@ PINS: dict[str, tuple[str, ...]] = {
     "taichi": ("taichi==1.7.4", "numpy==2.4.6"),
     "phiflow": ("phiflow==3.4.0", "jax==0.10.2", "jaxlib==0.10.2", "numpy==2.4.6"),
     "warp": ("warp-lang==1.19.0", "numpy==2.4.6"),
-    "fmm": ("scikit-fmm", "numpy==2.4.6"),
+    "fmm": ("scikit-fmm==2025.6.23", "numpy==2.4.6"),
 }
 SCRIPTS = {
     "taichi": "taichi_smoke.py",

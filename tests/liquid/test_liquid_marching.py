@@ -30,18 +30,17 @@ def stretched(shape):
 
 @pytest.mark.parametrize("shape", [circle, box])
 @pytest.mark.parametrize(("dim", "sizes"), [(2, (32, 64, 128, 256)), (3, (16, 32, 64))])
-def test_the_distance_converges_at_first_order(shape, dim, sizes):
-    """A box within 0.08 of its surface: farther out its corners are point sources, of order h log h (0.87 here)."""
+def test_the_distance_converges_everywhere(shape, dim, sizes):
+    """A box's corners are point sources: differences of first order have an error of h log h there (0.80)."""
     errors = []
     for n in sizes:
         grid = Grid((n,) * dim)
         phi = Field.from_function(grid, Kind.CENTRES, stretched(shape))
         exact = Field.from_function(grid, Kind.CENTRES, shape)
         (found,) = Redistance(grid).forward(phi)
-        near = np.abs(exact.data) < (0.08 if shape is box else np.inf)
-        errors.append(float(np.mean(np.abs(found.data - exact.data)[near])))
+        errors.append(float(np.mean(np.abs(found.data - exact.data))))
     order = -np.polyfit(np.log(sizes), np.log(errors), 1)[0]
-    assert order > 0.9, errors
+    assert order > (1.7 if shape is circle else 0.9), errors
     assert errors[-1] < 0.3 / sizes[-1]
 
 
@@ -74,7 +73,7 @@ def test_periodic_sides_are_crossed():
     (found,) = Redistance(grid).forward(phi)
     shift = Field.of(grid, Kind.CENTRES, np.roll(phi.array, 5, 0))
     (moved,) = Redistance(grid).forward(shift)
-    np.testing.assert_array_equal(np.roll(found.array, 5, 0), moved.array)
+    np.testing.assert_allclose(np.roll(found.array, 5, 0), moved.array, rtol=1e-13)
 
 
 def test_the_derivative_of_a_whole_march():

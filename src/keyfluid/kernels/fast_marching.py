@@ -7,12 +7,15 @@ Cells with a neighbour of the other sign (negative is inside) lie at the interfa
 phi over its gradient: exact for a plane, of second order for a curved surface, and never large where a sheet is thin,
 since the differences are squared before the mean. All others, nearest first, solve
 
-    sum over axes of (x - x_m)^2 = 1
+    sum over axes of q (x - t)^2 = 1 over those with t < x
+    q = 1,    t = x_m                            m: the nearer of the two neighbours, if accepted
+    q = 9/4,  t = (4 x_m - x_l) / 3              and if l behind it, no farther than m, was accepted before m or lies at
+                                                 the interface: second order [Sethian 1999, Level Set Methods, 8.4]
 
-over the accepted neighbours m that are nearer than x. Lengths are cells. Marching goes over absolute values: interface
-cells part the two sides.
+Lengths are cells. Marching goes over absolute values: interface cells part the two sides; an l across it counts as
+negative. Differentiating the quadratic:
 
-    d x = sum (x - x_m) d x_m / sum (x - x_m)                     from differentiating the quadratic
+    d x = sum q (x - t) d t / sum q (x - t)
 
 2D is one layer of 3D. `sides[a]` is 1 where axis a is periodic. One thread: the order is a queue.
 """
@@ -63,30 +66,43 @@ def steepness(phi, cell, place, n, stride, wraps, near, weight, first):
 
 
 @row_function
-def nearest(value, rank, before, cell, place, n, stride, wraps):
-    """Along an axis the neighbour of smallest value that was accepted before; -1 if there is none."""
-    found, least = -1, np.inf
+def upwind(phi, value, rank, before, at_interface, cell, place, n, stride, wraps):
+    """Along an axis the nearer neighbour that was accepted before and the one to use behind it, -1 each if there is
+    none; then t and q of the equation above (t = inf: no neighbour)."""
+    found, behind, t, q, forward = -1, -1, np.inf, 1.0, False
     for way in range(2):
         m = beside(cell, place, n, stride, wraps, way == 1)
-        if m >= 0 and 0 <= rank[at(m)] < before and value[at(m)] < least:
-            found, least = m, value[at(m)]
-    return found, least
+        if m >= 0 and 0 <= rank[at(m)] < before and value[at(m)] < t:
+            found, t, forward = m, value[at(m)], way == 1
+    if found >= 0:
+        there = place + 1 if forward else place - 1
+        there = 0 if there == n else n - 1 if there < 0 else there
+        m = beside(found, there, n, stride, wraps, forward)
+        if m >= 0 and 0 <= rank[at(m)] < max(rank[at(found)], at_interface):
+            x = value[at(m)] if (phi[at(m)] < 0) == (phi[at(cell)] < 0) else -value[at(m)]
+            if x <= t:
+                behind, t, q = m, (4.0 * t - x) / 3.0, 2.25
+    return found, behind, t, q
 
 
 @row_function
-def eikonal(a, b, c):
-    """x of (x - a)^2 + (x - b)^2 + (x - c)^2 = 1 over those of a, b, c that are below x (inf: no neighbour)."""
-    low, high = min(a, b), max(a, b)
-    middle = max(low, min(high, c))
-    low, high = min(low, c), max(high, c)
-    x = low + 1.0
-    if x > middle:
-        gap = middle - low
-        x = 0.5 * (low + middle + np.sqrt(2.0 - gap * gap))
-        if x > high:
-            total = low + middle + high
-            squares = low * low + middle * middle + high * high
-            x = (total + np.sqrt(max(total * total - 3.0 * (squares - 1.0), 0.0))) / 3.0
+def eikonal(a, b, c, p, q, r):
+    """x of p (x - a)^2 + q (x - b)^2 + r (x - c)^2 = 1 over those of a, b, c that are below x (inf: no neighbour)."""
+    if b < a:
+        a, b, p, q = b, a, q, p
+    if c < b:
+        b, c, q, r = c, b, r, q
+        if b < a:
+            a, b, p, q = b, a, q, p
+    x = a + 1.0 / np.sqrt(p)
+    if x > b:
+        gap, total = b - a, p + q
+        x = (p * a + q * b + np.sqrt(max(total - p * q * gap * gap, 0.0))) / total
+        if x > c:
+            middle = p * a + q * b + r * c
+            squares = p * a * a + q * b * b + r * c * c
+            total += r
+            x = (middle + np.sqrt(max(middle * middle - total * (squares - 1.0), 0.0))) / total
     return x
 
 
@@ -106,10 +122,8 @@ def rise(heap, keys, spot, child):
 
 
 @row_function
-def sink(heap, keys, spot, size):
-    """Put the last entry of the queue at its top, and move it down to its place."""
-    cell, key = heap[at(size)], keys[at(size)]
-    parent = 0
+def sink(heap, keys, spot, size, parent, cell, key):
+    """Put a cell at a place of the queue, and move it down to where it belongs."""
     while True:
         child = 2 * parent + 1
         if child >= size:
@@ -137,17 +151,6 @@ def gradient(phi, cell, shape, sides, near, weight):
     return a + b + c, cut_a or cut_b or cut_c
 
 
-@row_function
-def least(value, cell, place, n, stride, wraps):
-    """Along an axis the smaller of the two neighbours' values; those not accepted yet are infinite."""
-    a = value[at(cell - stride)] if place > 0 else np.inf
-    b = value[at(cell + stride)] if place + 1 < n else np.inf
-    if wraps and n > 1:
-        a = value[at(cell + (n - 1) * stride)] if place == 0 else a
-        b = value[at(cell - (n - 1) * stride)] if place + 1 == n else b
-    return min(a, b)
-
-
 @serial_kernel
 def march(phi, shape, sides, value, rank, order):
     """value = |phi'| in cells, `order` the cells as they were accepted and `rank` their places in it, interface cells
@@ -159,9 +162,10 @@ def march(phi, shape, sides, value, rank, order):
     near, weight = np.empty(6, np.int64), np.empty(6)
     for cell in range(phi.size):
         square, crossed = gradient(phi, cell, shape, sides, near, weight)
-        value[at(cell)] = np.inf
+        rank[at(cell)] = -1
         if crossed:
             value[at(cell)] = abs(phi[at(cell)]) / np.sqrt(square)
+            rank[at(cell)] = at_interface
             order[at(at_interface)] = cell
             spot[at(cell)] = ACCEPTED
             at_interface += 1
@@ -175,9 +179,10 @@ def march(phi, shape, sides, value, rank, order):
             cell = np.int64(heap[0])
             value[at(cell)] = keys[0]
             spot[at(cell)] = ACCEPTED
+            rank[at(cell)] = done
             order[at(done)] = cell
             size -= 1
-            sink(heap, keys, spot, size)
+            sink(heap, keys, spot, size, 0, heap[at(size)], keys[at(size)])
         done += 1
         row = cell // n2
         i, k = row // n1, cell - row * n2
@@ -193,20 +198,20 @@ def march(phi, shape, sides, value, rank, order):
             where = spot[at(m)]
             if where == ACCEPTED:
                 continue
-            a = least(value, m, x, n0, plane, sides[0])
-            b = least(value, m, y, n1, n2, sides[1])
-            c = least(value, m, z, n2, 1, sides[2])
-            new = eikonal(a, b, c)
+            known = max(done, at_interface)
+            _, _, a, p = upwind(phi, value, rank, known, at_interface, m, x, n0, plane, sides[0])
+            _, _, b, q = upwind(phi, value, rank, known, at_interface, m, y, n1, n2, sides[1])
+            _, _, c, r = upwind(phi, value, rank, known, at_interface, m, z, n2, 1, sides[2])
+            new = eikonal(a, b, c, p, q, r)
             if where < 0:
                 where = np.int32(size)
                 heap[at(where)] = m
                 size += 1
-            elif new >= keys[at(where)]:
+            elif new > keys[at(where)]:
+                sink(heap, keys, spot, size, where, m, new)
                 continue
             keys[at(where)] = new
             rise(heap, keys, spot, where)
-    for place in range(done):
-        rank[at(order[at(place)])] = place
     return at_interface
 
 
@@ -230,16 +235,16 @@ def slopes(phi, value, rank, at_interface, cell, shape, sides, near, weight):
     row = cell // n2
     i, k = row // n1, cell - row * n2
     before = rank[at(cell)]
-    near[0], weight[0] = nearest(value, rank, before, cell, i, n0, n1 * n2, sides[0])
-    near[1], weight[1] = nearest(value, rank, before, cell, row - i * n1, n1, n2, sides[1])
-    near[2], weight[2] = nearest(value, rank, before, cell, k, n2, 1, sides[2])
-    total = 0.0
-    for axis in range(3):
-        weight[axis] = max(value[at(cell)] - weight[axis], 0.0)
-        weight[axis + 3] = 0.0
-        total += weight[axis]
-    for axis in range(3):
-        weight[axis] /= total
+    near[0], near[1], a, p = upwind(phi, value, rank, before, at_interface, cell, i, n0, n1 * n2, sides[0])
+    near[2], near[3], b, q = upwind(phi, value, rank, before, at_interface, cell, row - i * n1, n1, n2, sides[1])
+    near[4], near[5], c, r = upwind(phi, value, rank, before, at_interface, cell, k, n2, 1, sides[2])
+    x = value[at(cell)]
+    weight[0], weight[2], weight[4] = p * max(x - a, 0.0), q * max(x - b, 0.0), r * max(x - c, 0.0)
+    total = weight[0] + weight[2] + weight[4]
+    for way in range(0, 6, 2):
+        share = weight[way] / total
+        weight[way] = share if near[way + 1] < 0 else 4.0 / 3.0 * share
+        weight[way + 1] = 0.0 if near[way + 1] < 0 else -1.0 / 3.0 * share
     return 0.0
 
 
