@@ -91,6 +91,17 @@ def test_the_letter_is_met():
         assert abs(metrics["liquid"]["volume_error"]) < 0.02
 
 
+def test_water_that_would_fall_out_of_reach_is_held():
+    """30 frames at 2 m/s^2: the search begins with winds that carry the weight, and the liquid where it was."""
+    tall = ["time.frames=30", "keyframe[0].frame=30", "domain.resolution=24", "control.iterations=1"]
+    text = LETTER.replace("<liquid>", "gravity = 2.0")
+    heights = []
+    for hold in ('"auto"', "false"):
+        surface = run(load_scene(text, [*tall, f"control.hold={hold}", "control.blur=[0.1]"])).frames[30].surface
+        heights.append(np.nonzero(surface < 0)[1].mean() / 24)
+    assert heights[0] > 0.4 and heights[1] < 0.25
+
+
 def test_target_mode_goes_most_of_the_way():
     result = run(scene('method = "target"', "time.frames=24", "keyframe[0].frame=24"))
     assert result.metrics["keyframes"][0]["iou"] > 0.85

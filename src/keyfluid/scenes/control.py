@@ -303,6 +303,11 @@ class AdjointControl(OptimisedControl):
     act: Annotated[list[int], Wants("two frames, the first below the second", _is_span)] | None = Field(
         default=None, description="frames between which the control acts: after an impact, say; default: all"
     )
+    hold: Flag | Literal["auto"] = Field(
+        default="auto",
+        description="of a liquid: the search begins with winds that carry its weight, not with none; \"auto\": if it "
+        "would fall farther than the domain is high before the first keyframe",
+    )
 
 
 class SpectralControl(OptimisedControl):

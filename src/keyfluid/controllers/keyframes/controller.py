@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from keyfluid.controllers.interface import Problem, Shell
+from keyfluid.controllers.keyframes.begin import first_guess
 from keyfluid.controllers.keyframes.edited import own_forces
 from keyfluid.controllers.keyframes.evaluation import Evaluation, optimiser_bytes
 from keyfluid.controllers.keyframes.layers import plan_layers
@@ -95,7 +96,7 @@ class Keyframes:
             if place.state is None and settings.start is not None:
                 place, vector = from_other_run(shell, settings.start, windows, number, stages)
             else:
-                vector = stages[place.stage].control.zeros() if place.state is None else place.state.now.x
+                vector = first_guess(stages[0], settings) if place.state is None else place.state.now.x
             for rank in range(place.stage, len(stages)):
                 if rank > place.stage:
                     vector = carry(vector, stages[rank - 1].control, stages[rank].control)

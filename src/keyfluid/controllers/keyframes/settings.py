@@ -59,6 +59,7 @@ class Settings:
     sources: bool
     source_alpha: float
     act: tuple[int, int] | None
+    hold: bool
     schedule: str
     span: int | None
     rounds: int
@@ -117,6 +118,7 @@ class Settings:
             sources=bool(value("sources", False)),
             source_alpha=value("source_alpha", 0.01),
             act=None if value("act") is None else (value("act")[0], value("act")[1]),
+            hold=_falls(problem) if value("hold", "auto") == "auto" else bool(value("hold")),
             schedule=value("schedule", "auto"),
             span=value("span"),
             rounds=value("rounds", 4),
@@ -154,6 +156,14 @@ class Settings:
                 found.append(whole)
             n += 1
         return [*found, last]
+
+
+def _falls(problem: Problem) -> bool:
+    """Left alone, a liquid is farther down at the first keyframe than the domain is high."""
+    if problem.liquid is None or not problem.keyframes:
+        return False
+    seconds = min(key.frame for key in problem.keyframes) / problem.fps
+    return 0.5 * abs(problem.liquid.gravity) * seconds**2 > problem.grid.size[problem.up]
 
 
 def _refuse(problem: Problem, gamma: str, schedule: str, sources: bool) -> None:

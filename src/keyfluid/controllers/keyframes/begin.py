@@ -1,0 +1,39 @@
+"""Where a search begins: with no force, or with one that carries a liquid's weight.
+
+A liquid that has fallen out of its target's reach feels nothing of it, however it is pushed: its search begins
+weightless (`control.hold`), and gravity is what the optimiser then finds it may leave to act.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
+
+from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.stages import Stage
+from keyfluid.controls import Basis
+from keyfluid.fields import Field
+from keyfluid.grid import Kind
+
+_TOLERANCE = 1e-3
+
+
+def first_guess(stage: Stage, settings: Settings) -> np.ndarray:
+    """The control vector that the first stage of a window begins with."""
+    control, problem = stage.control, stage.problem
+    vector = control.zeros()
+    if settings.hold and problem.liquid is not None:
+        lift = Field.zeros(problem.grid, Kind.FACES, problem.dtype)
+        lift.component(problem.up)[...] = problem.liquid.gravity
+        forces = np.tile(_nearest(control.basis, lift), (control.timing.steps, 1))
+        vector[: control.own] = control.timing.sets_of(forces).ravel()
+    return vector
+
+
+def _nearest(basis: Basis, force: Field) -> np.ndarray:
+    """The coefficients whose force is nearest to this one, in the mean over its faces."""
+    squares = LinearOperator(
+        (basis.count, basis.count), matvec=lambda c: basis.pull(basis.force(c.astype(basis.dtype))), dtype=basis.dtype
+    )
+    found, _ = cg(squares, basis.pull(force), rtol=_TOLERANCE, maxiter=100)
+    return found.astype(basis.dtype)
