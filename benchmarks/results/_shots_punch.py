@@ -20,6 +20,8 @@ size = [1.0, 0.9, 0.8]
 resolution = {size}
 [time]
 frames = {frames}
+[simulation]
+interpolation = "cubic"
 [smoke]
 initial = {{ mesh = "{mesh}", fit = 0.86, mass = "first-key" }}
 [[keyframe]]
@@ -30,7 +32,7 @@ fit = 0.86
 [control]
 method = "spectral"
 cutoff = {cutoff}
-shear = 1.0
+shear = 0.3
 """
 HANDS = """
 name = "hands"
