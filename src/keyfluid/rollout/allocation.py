@@ -14,6 +14,8 @@ LARGE_ARRAY = 4 << 20
 """Bytes from which an array is given back to the system as soon as it is freed."""
 PLENTY = 3
 """Times the plan that a machine must have before freed arrays are held."""
+WORTH_HOLDING = 256 << 20
+"""Planned bytes from which clearing pages is felt; a smaller run would hold two or three times its plan for nothing."""
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _NEVER = (1 << 31) - 1
 
@@ -30,8 +32,8 @@ def hold_large_arrays() -> None:
 
 
 def choose_allocation(planned: int, limit: int | None) -> None:
-    """Hold freed arrays where the machine has several times the planned bytes; None: it is not known to."""
-    if limit is not None and PLENTY * planned < limit:
+    """Hold freed arrays of a large run where the machine has several times the planned bytes; None: not known to."""
+    if limit is not None and WORTH_HOLDING <= planned and PLENTY * planned < limit:
         hold_large_arrays()
     else:
         give_back_large_arrays()
