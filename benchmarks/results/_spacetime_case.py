@@ -26,7 +26,7 @@ SCENE = """
 size = {size}
 resolution = {resolution}
 boundary = "{sides}"
-up = "{up}"
+up = "y"
 [time]
 fps = {fps}
 frames = {frames}
@@ -50,7 +50,7 @@ class Case:
         text = SCENE.format(
             size=list(size), resolution=resolution, sides=sides, fps=fps, frames=steps + free, initial=initial,
             keys="\n".join(f"[[keyframe]]\nframe = {frame}\n{body}" for frame, body in keys), control=control,
-            up="y" if len(size) == 2 else "z", method=method,
+            method=method,
         )  # fmt: skip
         self.scene = keyfluid.load_scene(text)
         self.result: Any = None
