@@ -112,7 +112,7 @@ DROPLETS = """
 frame = {frame}
 npy = "{sketch}"
 mass = "keep"
-mask = {{ shape = "box", center = [0.5, 0.55, 0.5], size = [{wide}, 0.54, {wide}] }}
+mask = {{ shape = "box", center = [0.5, 0.55, 0.5], size = [0.9, 0.54, 0.9] }}
 """
 MOTION = """
 [domain]
@@ -129,6 +129,7 @@ fit = 0.86
 [control]
 method = "adjoint"
 schedule = "sequence"
+spacing = 0.05
 iterations = {iterations}
 """
 START = 'initial = {{ mesh = "{mesh}", fit = 0.86, {amount} = "first-key" }}'
@@ -216,9 +217,9 @@ def splash() -> None:
     print("### Figure 6: droplets after a splash, 30^3, 10 steps\n\n" + HEAD)
     less = chosen.pick([], [], ["domain.resolution=16", "control.iterations=4"])
     one, three = [(0.5, 0.5)], [(0.27, 0.35), (0.73, 0.4), (0.47, 0.74)]
-    for name, places, wide in (("one droplet", one, 0.4), ("three droplets", three, 0.9)):
+    for name, places in (("one droplet", one), ("three droplets", three)):
         sketches = {frame: _sketch(chosen.scratch / f"{name}.{frame}.npy", frame, places) for frame in range(5, 11)}
-        keys = "".join(DROPLETS.format(frame=frame, sketch=path, wide=wide) for frame, path in sketches.items())
+        keys = "".join(DROPLETS.format(frame=frame, sketch=path) for frame, path in sketches.items())
         solve(name, SPLASH.format(keys=keys), less, f"splash_{len(places)}")
     print()
 
