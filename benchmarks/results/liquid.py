@@ -71,7 +71,7 @@ floor = true
 [control]
 method = "adjoint"
 sources = true
-iterations = 40
+iterations = 25
 """
 FLAT = "center = [0.5, 0.1, 0.5]\nrotation = [90, 0, 0]\n"
 """Sides lie between cells: where they halve cells, an IoU of full cells is a matter of rounding."""

@@ -19,6 +19,8 @@ _BULGE = 5.0
 
 _LEAST_STEP, _MOST_STEPS = 0.25, 400
 _SOLID = "#b0a89d"
+_BAND = 32
+"""Rows of a picture that are traced together: all at once would take hundreds of megabytes."""
 Points = NDArray[np.float64]
 
 
@@ -61,16 +63,30 @@ def render_liquid_volume(
     """An sRGB picture (height, width, 3) of a 3D liquid: key light with shadows, sky, a gloss; four rays a pixel."""
     width, height = 2 * size[0], 2 * size[1]
     body = _Traced(phi, spacing, solid)
-    behind = Backdrop().picture(width, height).reshape(-1, 3)
-    rows, columns = (axis.ravel() + 0.5 for axis in np.mgrid[:height, :width])
-    origins, directions = camera_rays(camera, up, width, height, columns, rows)
-    image = behind.astype(np.float64)
-    if floor:
-        image += _floor(body, origins, directions, light, up)
+    behind = Backdrop().picture(width, height)
+    picture = np.empty((size[1], size[0], 3), np.float32)
+    for top in range(0, size[1], _BAND):
+        here = slice(2 * top, 2 * min(top + _BAND, size[1]))
+        rows, columns = (axis.ravel() + 0.5 for axis in np.mgrid[here, :width])
+        rays = camera_rays(camera, up, width, height, columns, rows)
+        image = behind[here].reshape(-1, 3).astype(np.float64)
+        if floor:
+            image += _floor(body, *rays, light, up)
+        met, lit = _lit(body, *rays, colour, light, up)
+        image[met] = lit
+        samples = shoulder(image.astype(np.float32)).reshape(-1, 2, size[0], 2, 3)
+        picture[top : top + _BAND] = samples.mean(axis=(1, 3))
+    return to_bytes(picture)
+
+
+def _lit(
+    body: _Traced, origins: Points, directions: Points, colour: Colour, light: Light, up: str
+) -> tuple[NDArray[np.int64], Points]:
+    """Which rays meet the body, and the light that they bring."""
     met, points = body.meet(origins, directions)
     normals = body.normals(points)
     to_light = light.towards(up)
-    shadowed, _ = body.meet(points + 1.5 * spacing * normals, np.broadcast_to(to_light, points.shape))
+    shadowed, _ = body.meet(points + 1.5 * body.spacing * normals, np.broadcast_to(to_light, points.shape))
     open_to_key = np.ones(len(points))
     open_to_key[shadowed] = 0.25
     facing = np.clip(normals @ to_light, 0.0, 1.0) * open_to_key
@@ -81,9 +97,7 @@ def render_liquid_volume(
     own = np.where(body.is_solid(points)[:, None], parse_colour(_SOLID), parse_colour(colour))
     key, above = light.strength * parse_colour(light.colour), parse_colour(light.sky_colour)
     lit = own * (0.75 * facing[:, None] * key + (0.08 + light.sky_strength * sky)[:, None] * above)
-    image[met] = lit + (0.5 * gloss)[:, None] * key + (0.5 * rim * light.sky_strength)[:, None] * above
-    picture = shoulder(image.astype(np.float32)).reshape(size[1], 2, size[0], 2, 3).mean(axis=(1, 3))
-    return to_bytes(np.ascontiguousarray(picture))
+    return met, lit + (0.5 * gloss)[:, None] * key + (0.5 * rim * light.sky_strength)[:, None] * above
 
 
 class _Traced:

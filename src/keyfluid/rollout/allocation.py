@@ -33,7 +33,7 @@ def hold_large_arrays() -> None:
 
 def choose_allocation(planned: int, limit: int | None) -> None:
     """Hold freed arrays of a large run where the machine has several times the planned bytes; None: not known to."""
-    if limit is not None and WORTH_HOLDING <= planned and PLENTY * planned < limit:
+    if limit is not None and planned >= WORTH_HOLDING and PLENTY * planned < limit:
         hold_large_arrays()
     else:
         give_back_large_arrays()
