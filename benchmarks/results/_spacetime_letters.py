@@ -15,7 +15,7 @@ from keyfluid.controllers.spacetime.controller import Plan, memory_plan, pyramid
 from keyfluid.controllers.spacetime.shooting import Shooting
 from keyfluid.render import filmstrip, save_png
 
-PATIENCE = 12.0
+PATIENCE = 6
 """L-BFGS ends at so many times ADMM's processor time, if not before."""
 
 
