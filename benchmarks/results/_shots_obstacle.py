@@ -13,7 +13,7 @@ resolution = {size}
 [time]
 frames = {frames}
 [smoke]
-initial = {{ shape = "sphere", center = [0.5, 0.24, 0.5], mass = "first-key" }}
+initial = {{ shape = "box", center = [0.5, 0.18, 0.5], size = [0.5, 0.2, 0.5], mass = "first-key" }}
 [[obstacle]]
 shape = "sphere"
 center = [0.5, 0.5, 0.5]
