@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from keyfluid.scenes.bodies import Table
-from keyfluid.scenes.control_optimised import AdjointControl, Multiplier, SpectralControl
-from keyfluid.scenes.wants import Flag, Positive, number, whole
+from keyfluid.scenes.control_optimised import AdjointControl, SpectralControl
+from keyfluid.scenes.wants import Coefficient, Flag, Multiplier, Positive, number, whole
 
 
 class NoControl(Table):

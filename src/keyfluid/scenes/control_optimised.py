@@ -7,10 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from keyfluid.scenes.bodies import File, Table
-from keyfluid.scenes.wants import Flag, NotNegative, Positive, Wants, is_whole, number, whole
-
-Coefficient = Annotated[float, number(at_least=0, at_most=1e9)]
-Multiplier = Annotated[float, number(at_least=0, at_most=1e4)]
+from keyfluid.scenes.wants import Coefficient, Flag, Multiplier, NotNegative, Positive, Wants, is_whole, number, whole
 
 
 def _is_span(value: Any) -> bool:

@@ -129,6 +129,8 @@ def is_colour(value: Any) -> bool:
 Number = Annotated[float, number()]
 Positive = Annotated[float, number(above=0)]
 NotNegative = Annotated[float, number(at_least=0)]
+Multiplier = Annotated[float, number(at_least=0, at_most=1e4)]
+Coefficient = Annotated[float, number(at_least=0, at_most=1e9)]
 Flag = Annotated[bool, Wants("true or false", lambda v: isinstance(v, bool))]
 Vector = Annotated[
     list[float], Wants("a list of 2 or 3 numbers, one per axis", lambda v: is_numbers(v, 2, 3))
