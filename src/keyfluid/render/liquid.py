@@ -19,7 +19,7 @@ _BULGE = 5.0
 
 _LEAST_STEP, _MOST_STEPS = 0.25, 400
 _SOLID = "#b0a89d"
-_BAND = 32
+_BAND = 16
 """Rows of a picture that are traced together: all at once would take hundreds of megabytes."""
 Points = NDArray[np.float64]
 
