@@ -241,7 +241,7 @@ def motion() -> None:
     mesh = write_punch(chosen.scratch / "figure", frames)
     water = f"[liquid]\ngravity = 1.0\n{START.format(mesh=mesh, amount='volume')}"
     smoke = f"[simulation]\ninterpolation = 'cubic'\n[smoke]\n{START.format(mesh=mesh, amount='mass')}"
-    one_by_one, all_at_once = f"schedule = 'sequence'\niterations = {many // 3}", f"iterations = {many}"
+    one_by_one, all_at_once = f"schedule = 'sequence'\niterations = {many // 5}", f"iterations = {many}"
     for name, fluid, search in (("water", water, one_by_one), ("smoke", smoke, all_at_once)):
         text = MOTION.format(size=size, frames=frames, mesh=mesh, search=search, fluid=fluid)
         solve(name, text, (), f"motion_{name}")

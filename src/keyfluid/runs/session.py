@@ -21,7 +21,8 @@ from keyfluid.scenes.problem import Problem, build
 from keyfluid.threads import threads
 
 _RESULT_INTERVAL = 0.5
-_SHOW_INTERVAL = 30.0
+_SHOW_INTERVAL, _SHOW_PATIENCE = 30.0, 9
+"""Seconds between previews while nothing else calls for one; and how many times its own time one must wait for the next."""
 _SYNC_INTERVAL = 2.0
 """Seconds between checkpoints that wait for the disk; the others outlive the process, but not a power cut."""
 
@@ -66,7 +67,7 @@ class Session:
         self._first_progress: tuple[float, int, str] | None = None
         self._result_written = 0.0
         self._synced = 0.0
-        self._shown = self._began
+        self._shown, self._show_seconds = self._began, 0.0
         self._keyframes: list[dict[str, Any]] = []
 
     # What the controller sees.
@@ -156,12 +157,15 @@ class Session:
         return build(place.scene()), found[0]
 
     def show(self) -> None:
-        if self.folder is None or not self.metas:
+        """Strip and report of the frames so far; skipped where that would take more than a tenth of the time."""
+        began = time.perf_counter()
+        if self.folder is None or not self.metas or began - self._shown < _SHOW_PATIENCE * self._show_seconds:
             return
         outputs = Outputs(self.problem, self.frames, self.folder.path)
         outputs.write_strip()
         outputs.write_report(self.result("running"))
         self._shown = time.perf_counter()
+        self._show_seconds = self._shown - began
 
     @property
     def show_due(self) -> bool:
