@@ -22,7 +22,7 @@ from keyfluid.threads import threads
 
 _RESULT_INTERVAL = 0.5
 _SHOW_INTERVAL, _SHOW_PATIENCE = 30.0, 9
-"""Seconds between previews while nothing else calls for one; and how many times its own time one must wait for the next."""
+"""Seconds between previews where nothing else asks for one; how many times its own time one waits for the next."""
 _SYNC_INTERVAL = 2.0
 """Seconds between checkpoints that wait for the disk; the others outlive the process, but not a power cut."""
 
