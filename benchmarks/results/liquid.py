@@ -168,8 +168,8 @@ def letters() -> None:
     plain, sourced = 'method = "adjoint"', 'method = "adjoint"\nsources = true'
     less = chosen.pick([], [], ["domain.resolution=24", "control.iterations=5"])
     cases = (
-        ("clay, 10 steps", 10, CLAY, plain, "clay"),
-        ("clay with sources, 10 steps", 10, CLAY, sourced, None),
+        ("clay, 10 steps", 10, CLAY, f"{plain}\niterations = 60", "clay"),
+        ("clay with sources, 10 steps", 10, CLAY, f"{sourced}\niterations = 60", None),
         ("water under gravity, 10 steps", 10, WATER, f"{plain}\niterations = 24\nblur = [0.083, 0.042]", "water"),
         ("water under gravity, 30 steps", 30, WATER, f"{plain}\niterations = 25", None),
         ("clay, 30 steps", 30, CLAY, f"{plain}\niterations = 25", None),
