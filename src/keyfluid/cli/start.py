@@ -232,7 +232,9 @@ def summary(metrics: dict[str, Any]) -> list[str]:
     ]
     for key in metrics["keyframes"]:
         carried = "" if key["transported_iou"] is None else f", carried IoU {key['transported_iou']:.3f}"
-        bound = "" if key["bound"] is None else f" (least possible {key['bound']:.3f})"
+        # Gathering, and a liquid's own volume, go below what carrying the smoke alone can reach.
+        bounded = key["bound"] is not None and key["bound"] <= key["relative_error"]
+        bound = f" (least possible {key['bound']:.3f})" if bounded else ""
         lines.append(
             f"keyframe {key['frame']} of {key['field']}: error {key['relative_error']:.3f}{bound}, "
             f"IoU {key['iou']:.3f}{carried}, mass {key['mass_ratio']:.3f}"
