@@ -9,7 +9,7 @@ since the differences are squared before the mean. All others, nearest first, so
 
     sum over axes of q (x - t)^2 = 1 over those with t < x
     q = 1,    t = x_m                            m: the nearer of the two neighbours, if accepted
-    q = 9/4,  t = (4 x_m - x_l) / 3              and if l behind it, no farther than m, was accepted before m or lies at
+    q = 9/4,  t = (4 x_m - x_l) / 3              and if l behind it, nearer than m, was accepted before m or lies at
                                                  the interface: second order [Sethian 1999, Level Set Methods, 8.4]
 
 Lengths are cells. Marching goes over absolute values: interface cells part the two sides; an l across it counts as
@@ -80,7 +80,7 @@ def upwind(phi, value, rank, before, at_interface, cell, place, n, stride, wraps
         m = beside(found, there, n, stride, wraps, forward)
         if m >= 0 and 0 <= rank[at(m)] < max(rank[at(found)], at_interface):
             x = value[at(m)] if (phi[at(m)] < 0) == (phi[at(cell)] < 0) else -value[at(m)]
-            if x <= t:
+            if x < t:
                 behind, t, q = m, (4.0 * t - x) / 3.0, 2.25
     return found, behind, t, q
 

@@ -15,8 +15,8 @@ from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.kernels.vectors import add_scaled, dot
 
-_TOLERANCE = 1e-2
-"""Of the normal equations' residual: a few steps."""
+_TOLERANCE, _MOST = 1e-2, 100
+"""Of the normal equations' residual, a few steps; and at most so many."""
 
 
 def first_guess(stage: Stage, settings: Settings) -> np.ndarray:
@@ -38,7 +38,9 @@ def _nearest(basis: Basis, force: Field) -> np.ndarray:
     rest = basis.pull(force)
     way, square = rest.copy(), dot(rest, rest)
     enough = _TOLERANCE**2 * square
-    while square > enough:
+    for _ in range(_MOST):
+        if square <= enough:
+            break
         image = basis.pull(basis.force(way))
         length = square / dot(way, image)
         add_scaled(length, way, found)
