@@ -40,20 +40,18 @@ def genus(small: bool) -> None:
 
 
 def sphere(small: bool) -> None:
-    """Figure 13: a ball led around three corners, one after the other (section 6's receding horizon).
-
-    All at once the smoke cuts the second corner: where it has not been yet, missing a keyframe costs little.
-    """
+    """Figure 13: a ball led around three corners, all at once and one after the other (section 6's receding horizon)."""
     n, steps = (16, 12) if small else (32, 60)
     compiled_in_3d()
     corners = [(0.3, 0.3, 0.5), (0.7, 0.3, 0.5), (0.7, 0.7, 0.5), (0.3, 0.7, 0.5)]
     balls = [shapes.drawn(shapes.ball(corner, 0.15), (n, n, n)) for corner in corners]
     keys = [(steps * (i + 1) // 3, key_of(f"sphere{i}", balls[i + 1])) for i in range(3)]
     head(*VOLUME)
-    for r in (1e2, 1e3):
-        case = Case(n, steps, start_of("sphere", balls[0]), keys, f"r = {r}\nhorizon = {steps // 3}", CUBE, fps=40)
-        frames = [steps // 6, steps // 3, steps // 2, 2 * steps // 3, 5 * steps // 6, steps]
-        volume(f"moving sphere, walls, r = {r:g}", case, frames, f"sphere_{r:.0f}")
+    frames = [steps // 6, steps // 3, steps // 2, 2 * steps // 3, 5 * steps // 6, steps]
+    one_by_one = f"horizon = {steps // 3}"
+    for way, r, horizon in (("all at once", 1e2, ""), ("by corners", 1e2, one_by_one), ("by corners", 1e3, one_by_one)):
+        case = Case(n, steps, start_of("sphere", balls[0]), keys, f"r = {r}\n{horizon}", CUBE, fps=40)
+        volume(f"moving sphere, walls, r = {r:g}, {way}", case, frames, f"sphere_{r:.0f}_{way.split()[0]}")
 
 
 def dense(small: bool) -> None:
