@@ -40,7 +40,7 @@ def genus(small: bool) -> None:
 
 
 def sphere(small: bool) -> None:
-    """Figure 13: a ball led around three corners, all at once and one after the other (section 6's receding horizon)."""
+    """Figure 13: a ball led around three corners, at once and one after the other (section 6's receding horizon)."""
     n, steps = (16, 12) if small else (32, 60)
     compiled_in_3d()
     corners = [(0.3, 0.3, 0.5), (0.7, 0.3, 0.5), (0.7, 0.7, 0.5), (0.3, 0.7, 0.5)]

@@ -118,7 +118,7 @@ class Settings:
             sources=bool(value("sources", False)),
             source_alpha=value("source_alpha", 0.01),
             act=None if value("act") is None else (value("act")[0], value("act")[1]),
-            hold=_falls(problem) if value("hold", "auto") == "auto" else bool(value("hold")),
+            hold=_falls(problem) if value("hold", False) == "auto" else bool(value("hold", False)),
             schedule=value("schedule", "auto"),
             span=value("span"),
             rounds=value("rounds", 4),
