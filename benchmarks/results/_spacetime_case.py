@@ -67,7 +67,20 @@ class Case:
 
     @property
     def history(self) -> list[dict[str, float]]:
-        return [entry for entry in self.result.metrics["history"] if "objective" in entry]
+        """Outer iterations of all keyframes together."""
+        return [entry for entry in self.result.metrics["history"] if entry.get("together")]
+
+    @property
+    def iterations(self) -> str:
+        """Of all keyframes together, and before them of single ones on the way."""
+        alone = self.result.metrics["iterations"] - len(self.history)
+        return f"{len(self.history)} after {alone} in windows" if alone else f"{len(self.history)}"
+
+    @property
+    def whole_iterations(self) -> float:
+        """Those in windows counted by their steps."""
+        steps = [entry["steps"] for entry in self.result.metrics["history"] if "steps" in entry]
+        return sum(steps) / max(steps)
 
     @property
     def errors(self) -> list[float]:
@@ -100,7 +113,7 @@ REPORT = ("scene", "iterations", "converged", "errors, replayed", "error, optimi
 
 def report(name: str, case: Case) -> None:
     metrics, last = case.result.metrics, case.history[-1]
-    line(name, metrics["iterations"], case.converged, spaced(case.errors), max(last["error"], 0.0),
+    line(name, case.iterations, case.converged, spaced(case.errors), max(last["error"], 0.0),
          last["gap"], case.engine_error(), metrics["keyframes"][-1]["transported_iou"] or 0.0, last["objective"],
          case.seconds, case.cpu, case.memory)  # fmt: skip
 

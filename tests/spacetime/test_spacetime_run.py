@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from keyfluid.controllers.spacetime.controller import Plan, memory_plan
-from keyfluid.controllers.spacetime.horizon import next_window
+from keyfluid.controllers.spacetime.horizon import next_window, stations
 from keyfluid.controllers.spacetime.settings import DENSITY, force_weight
 from keyfluid.errors import KeyfluidError
 from keyfluid.runs.run import resume, run
@@ -130,6 +130,57 @@ def test_a_receding_horizon_meets_keyframes_one_after_the_other():
     assert starts == {0, 6}
     assert max(errors(near)) < 0.45
     assert near.metrics["iterations"] <= 40
+
+
+CORNERS = """
+[domain]
+resolution = 24
+[time]
+fps = 40
+frames = 24
+[smoke]
+initial = { shape = "disk", center = [0.3, 0.3], radius = 0.15 }
+""" + "".join(
+    f'[[keyframe]]\nframe = {frame}\nshape = "disk"\ncenter = {center}\nradius = 0.15\n'
+    for frame, center in ((8, [0.7, 0.3]), (16, [0.7, 0.7]), (24, [0.3, 0.7]))
+)
+
+
+def test_a_ball_led_around_corners_turns_at_every_one_if_they_are_approached_one_by_one():
+    ends = []
+    for approach in ("true", "false"):
+        result = run(load_scene(f'{CORNERS}[control]\nmethod = "spacetime"\nr = 100\napproach = {approach}'), threads=1)
+        together = [entry for entry in result.metrics["history"] if entry.get("together")]
+        ends.append((together[-1]["objective"], max(errors(result)), len(together)))
+    approached, from_rest = ends
+    assert approached[0] < 0.5 * from_rest[0]
+    assert approached[1] < 0.4 < 0.8 < from_rest[1]
+    assert approached[2] < from_rest[2]
+
+
+def test_holds_and_dense_keyframes_are_one_station():
+    assert stations([6, 12]) == [6, 12]
+    assert stations([40, 20, 21, 22]) == [22, 40]
+    assert stations(list(range(2, 30))) == [29]
+    assert not Plan.of(build(scene())).approaches
+    assert Plan.of(build(scene(frames=12, more=SECOND))).approaches
+    assert not Plan.of(build(scene("horizon = 6", frames=12, more=SECOND))).approaches
+
+
+def test_a_run_stopped_on_its_way_resumes_to_the_same_bits(tmp_path):
+    two = scene("iterations = 4\nr = 50.0", frames=12, more=SECOND)
+    whole = run(two, tmp_path / "whole", threads=1)
+    calls = iter(range(1000))
+    stopped = run(two, tmp_path / "parts", threads=1, should_stop=lambda: next(calls) >= 6)
+    assert stopped.metrics["status"] == "stopped"
+    calls = iter(range(1000))
+    again = resume(tmp_path / "parts", threads=1, should_stop=lambda: next(calls) >= 4)
+    assert again.metrics["status"] == "stopped"
+    done = resume(tmp_path / "parts", threads=1)
+    assert done.frames[12].densities["density"].tobytes() == whole.frames[12].densities["density"].tobytes()
+    assert done.metrics["history"] == whole.metrics["history"]
+    rounds = [entry["iteration"] for entry in whole.metrics["history"] if "together" in entry]
+    assert rounds == list(range(1, 13))
 
 
 def test_windows_cover_all_keyframes():

@@ -235,6 +235,11 @@ class SpacetimeControl(Table):
     free_start: Flag = Field(
         default=False, description="the initial velocity is optimised too (as eq. 10 has it), at no cost in forces"
     )
+    approach: Flag = Field(
+        default=True,
+        description="several keyframes are first met one after the other, roughly, then all together from there; "
+        "false: together from rest, as in the paper. Not with a horizon",
+    )
     horizon: Annotated[int, whole(at_least=2, at_most=100_000)] | None = Field(
         default=None,
         description="receding horizon (section 6): frames optimised together, at least up to the next keyframe; "

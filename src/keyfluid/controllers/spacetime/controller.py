@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from keyfluid.controllers.interface import Problem, Shell, Stopped
+from keyfluid.controllers.interface import Checkpoint, Problem, Shell, Stopped
 from keyfluid.controllers.spacetime.admm import Admm, FlowSolver, Record
 from keyfluid.controllers.spacetime.advection import Advection, Goal
 from keyfluid.controllers.spacetime.flow import Flow
 from keyfluid.controllers.spacetime.gauss_newton import GaussNewton
-from keyfluid.controllers.spacetime.horizon import Horizon
+from keyfluid.controllers.spacetime.horizon import Horizon, stations
 from keyfluid.controllers.spacetime.multigrid import Multigrid
 from keyfluid.controllers.spacetime.refuse import refuse
 from keyfluid.controllers.spacetime.replay import Replay, Units
@@ -31,6 +32,9 @@ from keyfluid.solvers.solenoidal import Solenoidal
 
 FINEST, WIDEST = 0.5, 0.25
 """Of the Gaussian pyramid: the finest filter in cells, the widest as a share of the longest side."""
+
+ROUGHLY = 3.0
+"""Of the stop rule's tolerance, while keyframes are approached one by one."""
 
 INEXACT = 0.02
 """Share of a subproblem's first residual at which its solver may stop: the guide moves again."""
@@ -55,30 +59,42 @@ class Spacetime:
             replay.restore(restored.arrays, int(restored.meta["frame"]))
             self._replay(plan, shell, restored.arrays.get("u"), replay)
             return
-        horizon = plan.horizon()
-        if restored is not None:
-            horizon.restore(restored.arrays, restored.meta)
-        while not horizon.done:
-            admm = plan.admm(horizon)
-            if restored is not None:
-                admm.restore(restored.arrays, restored.meta)
-                restored = None
-            self._optimise(plan, shell, horizon, admm)
-            horizon.shift(admm)
-            del admm
+        horizon, begin = plan.horizon(), None
+        if plan.approaches and (restored is None or restored.meta["phase"] == "approach"):
+            approach = plan.approach()
+            self._windows(plan.roughly(), shell, "approach", approach, restored)
+            begin, horizon.rounds, restored = approach.velocities(plan.start()), approach.rounds, None
+            del approach
+        self._windows(plan, shell, "optimise", horizon, restored, begin)
         replay = plan.replay(horizon.kick)
         shell.frame(replay.first())
         self._replay(plan, shell, horizon.forces, replay)
 
-    def _optimise(self, plan: Plan, shell: Shell, horizon: Horizon, admm: Admm) -> None:
+    def _windows(
+        self, plan: Plan, shell: Shell, phase: str, horizon: Horizon, restored: Checkpoint | None,
+        begin: np.ndarray | None = None,
+    ) -> None:  # fmt: skip
+        """All windows in their order; the first one begins with the velocities `begin`."""
+        if restored is not None:
+            horizon.restore(restored.arrays, restored.meta)
+        while not horizon.done:
+            admm = plan.admm(horizon, begin)
+            if restored is not None:
+                admm.restore(restored.arrays, restored.meta)
+            begin = restored = None
+            self._optimise(shell, phase, horizon, admm)
+            horizon.shift(admm)
+            del admm
+
+    def _optimise(self, shell: Shell, phase: str, horizon: Horizon, admm: Admm) -> None:
         while not admm.done:
             if shell.stop_requested:
                 raise Stopped
             before = admm.fixed_point.evaluations
             record = admm.advance()
             shell.count(iterations=1, evaluations=admm.fixed_point.evaluations - before)
-            log(shell, admm, record, horizon.start)
-            meta = {"phase": "optimise", "start": horizon.start, **admm.meta()}
+            log(shell, admm, record, phase, horizon)
+            meta = {"phase": phase, **horizon.meta(), **admm.meta()}
             shell.checkpoint({**admm.arrays(), **horizon.arrays()}, meta)
 
     def _replay(self, plan: Plan, shell: Shell, forces: np.ndarray | None, replay: Replay) -> None:
@@ -114,21 +130,40 @@ class Plan:
         units = Units(problem.grid.spacing, dt, problem.peaks)
         return cls(problem, settings, units, steps_per_frame, max(goal.step for goal in goals), goals)
 
-    def horizon(self) -> Horizon:
-        problem = self.problem
-        frames = problem.scene.control.horizon
-        return Horizon(
-            self.goals, None if frames is None else frames * self.steps_per_frame, self.units.inside(problem),
-            self.start(), self.steps, self.flow_step(),
-        )  # fmt: skip
+    @property
+    def approaches(self) -> bool:
+        """Whether keyframes are met one after the other before all together (horizon.py)."""
+        control = self.problem.scene.control
+        return control.approach and control.horizon is None and len(self._stations) > 1
 
-    def admm(self, horizon: Horizon) -> Admm:
-        """The optimisation of a window, beginning with the air it finds, held."""
+    @cached_property
+    def _stations(self) -> list[int]:
+        return stations([goal.step for goal in self.goals])
+
+    def approach(self) -> Horizon:
+        return self._horizon(self._stations, 0)
+
+    def roughly(self) -> Plan:
+        """For the approach, whose end is a beginning."""
+        return replace(self, settings=replace(self.settings, change_tolerance=ROUGHLY * self.settings.change_tolerance))
+
+    def horizon(self) -> Horizon:
+        frames = self.problem.scene.control.horizon
+        stops = sorted({goal.step for goal in self.goals})
+        return self._horizon(stops, None if frames is None else frames * self.steps_per_frame)
+
+    def _horizon(self, stops: list[int], horizon: int | None) -> Horizon:
+        return Horizon(
+            self.goals, stops, horizon, self.units.inside(self.problem), self.start(), self.steps, self.flow_step()
+        )
+
+    def admm(self, horizon: Horizon, begin: np.ndarray | None = None) -> Admm:
+        """The optimisation of a window, beginning with the velocities `begin`, or with the air it finds, held."""
         flow = self.flow(self.settings.free_start and horizon.start == 0)
         advection = Advection(
             flow, horizon.densities, horizon.window_goals(), self.transport(), pyramid(self.problem.grid)
         )
-        v = np.repeat(horizon.velocity.data[:, None], horizon.window()[0], axis=1)
+        v = np.repeat(horizon.velocity.data[:, None], horizon.window()[0], axis=1) if begin is None else begin
         return Admm(flow, advection, self.solver(flow), self.settings, v)
 
     def flow(self, free_start: bool) -> Flow:
@@ -186,12 +221,14 @@ def pyramid(grid: Grid) -> Blur:
     return Blur(grid, (0.0, *(FINEST * grid.spacing * 2.0**k for k in range(levels))), power=2)
 
 
-def log(shell: Shell, admm: Admm, record: Record, start: int) -> None:
+def log(shell: Shell, admm: Admm, record: Record, phase: str, horizon: Horizon) -> None:
     assert admm.sweep is not None
     errors = [relative_error(goal, admm.sweep.densities) for goal in admm.advection.goals]
     shell.log(
-        iteration=admm.iteration,
-        start=start,
+        iteration=horizon.rounds + admm.iteration,
+        together=float(phase == "optimise"),
+        start=horizon.start,
+        steps=admm.v.shape[1],
         objective=record.objective,
         match=record.match,
         force=record.force,
