@@ -43,9 +43,6 @@ _PRICE, _RISE = 1.0, 3.0
 _CLOSING = 0.3
 """The same in the closing, where the state at a window's end only says what the next window will find useful."""
 
-_LATER = 3
-"""Later rounds begin near their end: so many times fewer iterations."""
-
 
 @dataclass(frozen=True)
 class Seam:
@@ -117,12 +114,12 @@ class Shooting:
                 # What the next window's forces were made for.
                 goal = Goal(before.found[i + 1].states[layer[i].last], _CLOSING)
             start = now.found[i - 1].states[layer[i].first] if i > 0 else None
-            (found,) = solve([self._begun(layer[i], start, goal, before.found[i].vector)])
+            (found,) = solve([self._search(layer[i], start, goal, before.found[i].vector)])
             self._keep(before, now, layer[i], found)
 
     def _first_task(self, window: Window) -> Task:
         start = keyframes_at_rest(self.problem, window.first) if window.first > self.layers[0][0].first else None
-        return Task(self.problem, self.settings, window, start, None, None, self._wanted(window))
+        return self._search(window, start, None, None)
 
     def _task(self, before: Round, number: int, window: Window) -> Task:
         states = {frame: state for found in before.found for frame, state in found.states.items()}
@@ -132,12 +129,10 @@ class Shooting:
         control = self.controls[window]
         steps = range(control.timing.first, control.timing.first + control.timing.steps)
         guess = control.timing.sets_of(np.stack([pieces.coefficients(step) for step in steps]))
-        return self._begun(window, start, goal, guess.ravel())
+        return self._search(window, start, goal, guess.ravel())
 
-    def _begun(self, window: Window, start: State | None, goal: Goal | None, guess: np.ndarray) -> Task:
-        """A task that begins near its end."""
-        fewer = replace(self.settings, iterations=max(1, self.settings.iterations // _LATER))
-        return Task(self.problem, fewer, window, start, goal, guess, self._wanted(window))
+    def _search(self, window: Window, start: State | None, goal: Goal | None, guess: np.ndarray | None) -> Task:
+        return Task(self.problem, self.settings, window, start, goal, guess, self._wanted(window))
 
     def _wanted(self, window: Window) -> tuple[int, ...]:
         """The window's ends, and where the other layer is cut."""
