@@ -12,6 +12,7 @@ from PIL import Image
 
 import keyfluid
 from keyfluid.cli.main import main
+from keyfluid.cli.start import summary
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import density
 from keyfluid.grid import Grid
@@ -51,7 +52,7 @@ def save(path, pixels):
 
 def blob(width, height, x, y, radius=0.2):
     across, up = np.meshgrid((np.arange(width) + 0.5) / height, (np.arange(height) + 0.5) / height, indexing="ij")
-    return 0.9 * np.exp(-(((across - x) ** 2 + (up - y) ** 2) / radius**2) ** 2)
+    return 0.9 * np.exp(-((((across - x) ** 2 + (up - y) ** 2) / radius**2) ** 2))
 
 
 def test_endless_smoke_is_white_and_near_smoke_hides_far_smoke():
@@ -94,9 +95,15 @@ def test_smoke_comes_to_look_as_painted(tmp_path):
     there = ((x - 0.52) ** 2 + (y - 0.43) ** 2 + (z - 0.25) ** 2 < 0.17**2).astype(float)
     image = save(tmp_path / "wanted.png", view_of(grid, "+z", None).picture(density(grid, there)))
     result = keyfluid.run(SCENE.format(image=image, view="+z"), threads=1)
-    course = [entry["error"] for entry in result.metrics["history"] if "objective" in entry]
+    entries = [entry for entry in result.metrics["history"] if "objective" in entry]
+    course = [entry["error"] for entry in entries]
+    lowest = min(entries, key=lambda entry: entry["objective"])
     assert course[0] > 0.6
     assert course[-1] < 0.4 * course[0], "eight cells deep, 25 iterations"
+    (reached,) = result.metrics["pictures"]
+    assert reached["frame"] == 4
+    assert reached["relative_error"] == pytest.approx(lowest["error"], rel=1e-4)
+    assert f"picture at 4: error {reached['relative_error']:.3f}" in summary(result.metrics)
 
 
 @pytest.mark.parametrize(

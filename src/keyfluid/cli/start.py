@@ -239,4 +239,6 @@ def summary(metrics: dict[str, Any]) -> list[str]:
             f"keyframe {key['frame']} of {key['field']}: error {key['relative_error']:.3f}{bound}, "
             f"IoU {key['iou']:.3f}{carried}, mass {key['mass_ratio']:.3f}"
         )
+    for name in ("pictures", "flows"):
+        lines += [f"{name[:-1]} at {key['frame']}: error {key['relative_error']:.3f}" for key in metrics.get(name, [])]
     return lines

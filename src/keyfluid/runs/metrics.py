@@ -3,6 +3,9 @@
 relative_error    |rho - rho*| / |rho*| in L2; where a keyframe has a mask, both norms inside it
 iou               cells above half the target's maximum in both, over cells above it in either
 mass_ratio        mass of rho over mass of rho*
+pictures          of [[picture]]: |seen - wanted| / |wanted| in L2, by frame
+flows             of [[flow]]: root mean square of v - v* in its region, over the speed asked for (for rest, over the
+                  longest side in the time there), by frame
 transported_iou   iou of the start carried through the stored velocities (flow_map.py)
 mass_drift        (mass at the end - mass at the start - mass from sources) / (mass at the start + mass from
                   sources), of the field where it is largest in size; smoke that leaves through an open side counts
@@ -19,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from keyfluid.controllers.interface import FrameRecord, Keyframe, Problem
-from keyfluid.fields import Field
+from keyfluid.fields import Field, density
+from keyfluid.objectives.velocity import root_mean_square
 from keyfluid.operators.project import relative_divergence
 from keyfluid.runs.flow_map import transported
 from keyfluid.runs.frames import Frames
@@ -55,7 +59,7 @@ def score_keyframes(problem: Problem, frames: Frames, until: int, carried: bool)
     for key in problem.keyframes:
         if key.frame > until:
             continue
-        density = frames[key.frame].densities[key.field]
+        reached = frames[key.frame].densities[key.field]
         iou = None
         if carried and key.frame == last[key.path] and _carriers_known(frames, key.frame):
             iou = overlap(transported(problem, key.field, _steps_back(frames, key.frame)), key)
@@ -63,15 +67,31 @@ def score_keyframes(problem: Problem, frames: Frames, until: int, carried: bool)
             {
                 "frame": key.frame,
                 "field": key.field,
-                "relative_error": relative_error(density, key),
-                "iou": overlap(density, key),
-                "mass_ratio": mass_ratio(density, key),
-                **({} if problem.liquid is None else {"volume_error": mass_ratio(density, key) - 1}),
+                "relative_error": relative_error(reached, key),
+                "iou": overlap(reached, key),
+                "mass_ratio": mass_ratio(reached, key),
+                **({} if problem.liquid is None else {"volume_error": mass_ratio(reached, key) - 1}),
                 "bound": key.bound,
                 "transported_iou": iou,
             }
         )
     return entries
+
+
+def score_others(problem: Problem, frames: Frames, until: int) -> dict[str, list[dict[str, Any]]]:
+    """Pictures and velocities asked for up to frame `until`; without the names of what the scene has none of."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for picture in problem.pictures:
+        if picture.frame <= until:
+            smoke = density(problem.grid, frames[picture.frame].densities[picture.field])
+            miss = np.linalg.norm(picture.view.picture(smoke) - picture.wanted) / np.linalg.norm(picture.wanted)
+            entry = {"frame": picture.frame, "field": picture.field, "relative_error": float(miss)}
+            found.setdefault("pictures", []).append(entry)
+    for flow in problem.flows:
+        if flow.frame <= until:
+            off = root_mean_square(frames[flow.frame].velocity - flow.velocity, flow.mask)
+            found.setdefault("flows", []).append({"frame": flow.frame, "relative_error": off / flow.speed})
+    return found
 
 
 def _carriers_known(frames: Frames, last: int) -> bool:
@@ -142,9 +162,7 @@ def force_norm(metas: Iterable[Mapping[str, Any]]) -> float:
     return math.sqrt(sum(squares) / len(squares)) if squares else 0.0
 
 
-def frame_history(
-    metas: Sequence[Mapping[str, Any]], logged: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+def frame_history(metas: Sequence[Mapping[str, Any]], logged: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """What the method logged, then one entry per frame; what it logged of a frame joins that entry."""
     by_frame: dict[int, dict[str, Any]] = {}
     for meta in metas:

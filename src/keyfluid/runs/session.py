@@ -69,6 +69,7 @@ class Session:
         self._synced = 0.0
         self._shown, self._show_seconds = self._began, 0.0
         self._keyframes: list[dict[str, Any]] = []
+        self._others: dict[str, list[dict[str, Any]]] = {}
 
     # What the controller sees.
 
@@ -129,9 +130,7 @@ class Session:
         if time.perf_counter() - self._result_written > _RESULT_INTERVAL:
             self.write_result("running")
 
-    def progress(
-        self, done: int, total: int, unit: str = "frame", error: float | None = None, note: str = ""
-    ) -> None:
+    def progress(self, done: int, total: int, unit: str = "frame", error: float | None = None, note: str = "") -> None:
         if self._listener is None:
             return
         now = time.perf_counter()
@@ -237,17 +236,19 @@ class Session:
         self._seconds_before = float(shell.get("seconds", 0.0))
 
     def score(self) -> None:
-        """The keyframes, with transported_iou; once, at the end."""
+        """The keyframes, with transported_iou, pictures and velocities; once, at the end."""
         last = max(self.metas, default=0)
         self._keyframes = metrics.score_keyframes(self.problem, self.frames, last, carried=True)
+        self._others = metrics.score_others(self.problem, self.frames, last)
 
     def result(self, status: str) -> dict[str, Any]:
-        """result.json, with exactly the fields that DESIGN.md names."""
+        """result.json: the fields that DESIGN.md names; `pictures`, `flows` and `liquid` where a scene has them."""
         metas = [self.metas[index] for index in sorted(self.metas)]
         return {
             "method": self.method,
             "status": status,
             "keyframes": self._keyframes,
+            **self._others,
             "mass_drift": metrics.mass_drift(metas),
             **({} if self.problem.liquid is None else {"liquid": metrics.liquid_numbers(metas)}),
             "max_divergence": max((meta["divergence"] for meta in metas), default=0.0),
