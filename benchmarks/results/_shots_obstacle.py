@@ -13,29 +13,28 @@ resolution = {size}
 [time]
 frames = {frames}
 [smoke]
-initial = {{ shape = "box", center = [0.5, 0.18, 0.5], size = [0.5, 0.2, 0.5], mass = "first-key" }}
+initial = {{ shape = "sphere", center = [0.5, 0.2, 0.5], radius = 0.19 }}
 [[obstacle]]
 shape = "sphere"
 center = [0.5, 0.5, 0.5]
-radius = 0.13
+radius = 0.1
 [[keyframe]]
 frame = {first}
 shape = "torus"
 center = [0.5, 0.5, 0.5]
-radius = 0.3
-thickness = 0.16
+radius = 0.22
+thickness = 0.163
 rotation = [90.0, 0.0, 0.0]
 [[keyframe]]
 frame = {second}
-shape = "box"
+shape = "sphere"
 center = [0.5, 0.8, 0.5]
-size = [0.6, 0.18, 0.35]
+radius = 0.19
 [[keyframe]]
 frame = {frames}
-shape = "torus"
-center = [0.5, 0.5, 0.5]
-radius = 0.3
-thickness = 0.16
+shape = "box"
+center = [0.8, 0.5, 0.5]
+size = [0.3, 0.3, 0.3]
 [control]
 method = "spectral"
 schedule = "sequence"
@@ -46,7 +45,7 @@ iterations = {iterations}
 
 
 def run() -> None:
-    size, gap, cutoff, iterations = chosen.pick((64, 30, 10, 40), (32, 30, 8, 40), (16, 6, 4, 8))
+    size, gap, cutoff, iterations = chosen.pick((64, 30, 12, 50), (32, 30, 10, 50), (16, 6, 4, 8))
     text = SCENE.format(size=size, frames=3 * gap, first=gap, second=2 * gap, cutoff=cutoff, iterations=iterations)
     shot = shoot("obstacle", text + OUTPUT)
     frames = shot.result.frames
