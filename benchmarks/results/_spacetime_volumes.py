@@ -48,7 +48,7 @@ def sphere(small: bool) -> None:
     keys = [(steps * (i + 1) // 3, key_of(f"sphere{i}", balls[i + 1])) for i in range(3)]
     head(*VOLUME)
     frames = [steps // 6, steps // 3, steps // 2, 2 * steps // 3, 5 * steps // 6, steps]
-    for way, r in (("from rest", 1e2), ("approached", 1e2), ("approached", 1e3)):
+    for way, r in (("approached", 1e2), ("approached", 1e3), ("from rest", 1e2)):
         control = f"r = {r}\napproach = {str(way == 'approached').lower()}"
         case = Case(n, steps, start_of("sphere", balls[0]), keys, control, CUBE, fps=40)
         volume(f"moving sphere, walls, r = {r:g}, {way}", case, frames, f"sphere_{r:.0f}_{way.split()[0]}")
