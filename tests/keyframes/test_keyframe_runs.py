@@ -148,16 +148,13 @@ def test_it_stops_when_asked_and_keeps_its_place(tmp_path):
     assert resumed.metrics["evaluations"] == whole.metrics["evaluations"]
 
 
-LONG = (
-    STEERED.replace("frames = 8", "frames = 14")
-    + """
+LONG = STEERED.replace("frames = 8", "frames = 14") + """
 [[keyframe]]
 frame = 12
 shape = "disk"
 center = [0.4, 0.55]
 radius = 0.18
 """
-)
 
 
 @pytest.mark.parametrize("schedule", ["sequence", "halves"])

@@ -1,6 +1,6 @@
 """The folder of a run: who may write to it, and the files in it that are not frames or pictures.
 
-scene.toml  result.json  frames/  checkpoint.npz  vdb/  png/  video.*  strip.png  report.html
+    scene.toml  result.json  frames/  checkpoint.npz  vdb/  png/  video.*  strip.png  report.html
 """
 
 from __future__ import annotations

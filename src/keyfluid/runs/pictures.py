@@ -144,7 +144,9 @@ class Painter:
 class Film(Sequence[Picture]):
     """The pictures of all frames, drawn when first asked for and kept packed (lossless)."""
 
-    def __init__(self, painter: Painter, frames: Frames, drawn: Callable[[int, int], None] | None = None) -> None:
+    def __init__(
+        self, painter: Painter, frames: Frames, drawn: Callable[[int, int], None] | None = None
+    ) -> None:
         self._painter, self._frames, self._drawn = painter, frames, drawn
         self.indices = frames.store.indices()
         self._packed: dict[int, bytes] = {}

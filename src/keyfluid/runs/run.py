@@ -135,7 +135,9 @@ def open_run(folder: str | Path) -> RunResult:
     return RunResult(result, frames, problem, place.path)
 
 
-def _go(session: Session, problem: Problem, compute: Callable[..., None], progress: Listener | None) -> RunResult:
+def _go(
+    session: Session, problem: Problem, compute: Callable[..., None], progress: Listener | None
+) -> RunResult:
     folder = session.folder.path if session.folder is not None else None
 
     def told(what: str, done: int, total: int) -> None:
