@@ -6,8 +6,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from keyframe_scenes import FLAT
 
+import keyfluid
 from keyfluid.controllers.keyframes.windows import Window, plan_windows, state_on
+from keyfluid.controllers.march import Clock
+from keyfluid.controllers.smoke_steps import SmokeSteps
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field, density
 from keyfluid.grid import Grid, Kind
@@ -66,3 +70,16 @@ def test_a_state_on_a_coarser_grid_keeps_mass_and_wind():
     np.testing.assert_allclose(there["velocity"].component(1)[:, 1], (np.arange(6) * 2 + 0.5) / 12)
     same = state_on(SimpleNamespace(grid=fine), {"density": smoke})
     assert same["density"] is smoke
+
+
+def test_the_film_of_a_sequence_is_one_simulation_though_each_window_adds_only_its_own_frames():
+    """Frames before a window are not made again: they must be those of the forces found, to the last bit."""
+    control = 'method = "spectral"\nschedule = "sequence"\niterations = 3\n'
+    result = keyfluid.run(FLAT.format(sides="", precision="float64", control=control), threads=1)
+    assert [entry["window"] for entry in result.metrics["history"] if "window" in entry][-1] > 0
+    state = {**result.problem.densities, "velocity": result.problem.velocity}
+    steps = SmokeSteps(result.problem)
+    for index in range(result.problem.frames):
+        force = result.frames[index + 1].force
+        state = dict(steps.advance(state, Clock(index, 1.0 / result.problem.fps), force).state)
+        np.testing.assert_array_equal(state["density"].array, result.frames[index + 1].densities["density"])

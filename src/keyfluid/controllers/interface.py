@@ -275,8 +275,12 @@ class Shell(Protocol):
         """The scene and the last checkpoint of another run, to begin from what it found."""
         ...
 
-    def show(self) -> None:
-        """The frames given so far make a film, though not the final one: draw its strip and its curves."""
+    def show(self, since: float | None = None) -> None:
+        """The frames given so far make a film, though not the final one: draw its strip and its curves.
+
+        since: when (time.perf_counter) work on that film began, if it was made to be shown: previews take a tenth of
+        a run's time at most, films included.
+        """
         ...
 
     @property

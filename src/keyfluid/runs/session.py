@@ -155,9 +155,9 @@ class Session:
             raise KeyfluidError(f"{folder}: has no checkpoint yet; let it run first")
         return build(place.scene()), found[0]
 
-    def show(self) -> None:
+    def show(self, since: float | None = None) -> None:
         """Strip and report of the frames so far; skipped where that would take more than a tenth of the time."""
-        began = time.perf_counter()
+        began = time.perf_counter() if since is None else since
         if self.folder is None or not self.metas or began - self._shown < _SHOW_PATIENCE * self._show_seconds:
             return
         outputs = Outputs(self.problem, self.frames, self.folder.path)
@@ -168,7 +168,8 @@ class Session:
 
     @property
     def show_due(self) -> bool:
-        return self.folder is not None and time.perf_counter() - self._shown > _SHOW_INTERVAL
+        wait = max(_SHOW_INTERVAL, _SHOW_PATIENCE * self._show_seconds)
+        return self.folder is not None and time.perf_counter() - self._shown > wait
 
     def note(self, text: str) -> None:
         self._logged.append({"note": text})

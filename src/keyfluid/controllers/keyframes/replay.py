@@ -13,15 +13,19 @@ from keyfluid.fields import Field
 from keyfluid.models.stage import State
 
 
-def simulate(problem: Problem, pieces: Pieces, until: int) -> Iterator[FrameRecord]:
-    """Frames 0 to `until`, of a film that is edited up to its `first` as they were. After the last window no force acts
-    but an edited film's own: the smoke is released."""
+def simulate(
+    problem: Problem, pieces: Pieces, until: int, after: tuple[int, State] | None = None
+) -> Iterator[FrameRecord]:
+    """Frames 0 to `until`, of a film that is edited up to its `first` as they were; or those after a frame whose state
+    is known. After the last window no force acts but an edited film's own: the smoke is released."""
     fluid = steps_of(problem)
     steps = problem.steps_per_frame or 1
     dt = 1.0 / (problem.fps * steps)
     state: dict[str, Field] = {**problem.densities, "velocity": problem.velocity}
     begin = 0
-    if problem.edit is None:
+    if after is not None:
+        begin, state = after[0], dict(after[1])
+    elif problem.edit is None:
         yield FrameRecord(0, state, memory={"steps": 0})
     else:
         for begin in range(problem.edit.first + 1):
@@ -37,9 +41,9 @@ def simulate(problem: Problem, pieces: Pieces, until: int) -> Iterator[FrameReco
         yield gathered.record(frame, state, frame * steps)
 
 
-def replay(problem: Problem, shell: Shell, pieces: Pieces) -> None:
-    """Hand every frame to the shell."""
-    for record in simulate(problem, pieces, problem.frames):
+def replay(problem: Problem, shell: Shell, pieces: Pieces, after: tuple[int, State] | None = None) -> None:
+    """Hand every frame to the shell, or every one after a frame whose state is known."""
+    for record in simulate(problem, pieces, problem.frames, after):
         shell.frame(record)
         if shell.stop_requested:
             raise Stopped

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -62,16 +63,19 @@ class Search:
             self.shell.count(1, state.evaluations - before)
             self._keep(state)
             if self.shell.show_due:
+                began = time.perf_counter()
                 self.film(state.best.x)
-                self.shell.show()
+                self.shell.show(began)
         self._say_why(state)
         return state
 
     def film(self, vector: np.ndarray) -> None:
-        """The scene with these forces, on its own grid."""
+        """The scene with these forces, on its own grid; frames before this window stay as they are."""
         there = self.final.problem
         control = self.stage.control if self.stage.problem is there else self.final.control
-        replay(there, self.shell, self.here.pieces.and_then(control, carry(vector, self.stage.control, control)))
+        pieces = self.here.pieces.and_then(control, carry(vector, self.stage.control, control))
+        start = self.here.start
+        replay(there, self.shell, pieces, None if start is None else (self.final.window.first, start))
 
     def _keep(self, state: Minimisation) -> None:
         shell, now, window, rank = self.shell, state.now, self.here.window, self.here.rank

@@ -13,6 +13,7 @@ the layers keep undoing each other's work. After the closing the film is one sim
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -164,8 +165,9 @@ class Shooting:
                 f"{name}: jumps between windows of {seam.density:.2%} in density, {seam.velocity:.2%} in velocity"
             )
         if shell.show_due:
+            began = time.perf_counter()
             replay(self.problem, shell, self._pieces(now, now.found))
-            shell.show()
+            shell.show(began)
 
     def _keep(self, before: Round | None, now: Round, window: Window, found: Found) -> None:
         """Log and save a window; the round before stays saved until this one is complete."""
