@@ -63,7 +63,7 @@ class Spacetime:
         if plan.approaches and (restored is None or restored.meta["phase"] == "approach"):
             approach = plan.approach()
             self._windows(plan.roughly(), shell, "approach", approach, restored)
-            begin, horizon.rounds, restored = approach.velocities(plan.start()), approach.rounds, None
+            begin, horizon.rounds, restored = approach.air, approach.rounds, None
             del approach
         self._windows(plan, shell, "optimise", horizon, restored, begin)
         replay = plan.replay(horizon.kick)
@@ -141,7 +141,9 @@ class Plan:
         return stations([goal.step for goal in self.goals])
 
     def approach(self) -> Horizon:
-        return self._horizon(self._stations, 0)
+        horizon = self._horizon(self._stations, 0)
+        horizon.air = np.empty((horizon.velocity.data.size, self.steps), self.problem.dtype)
+        return horizon
 
     def roughly(self) -> Plan:
         """For the approach, whose end is a beginning."""

@@ -63,6 +63,8 @@ class Horizon:
     rounds: int = 0
     """Outer iterations before this window."""
     forces: np.ndarray | None = None
+    air: np.ndarray | None = None
+    """Velocities up to there, of a horizon that is asked for them."""
     kick: np.ndarray | None = None
     """v_0 where it was free: the replay begins with it."""
 
@@ -90,6 +92,8 @@ class Horizon:
         if self.forces is None:
             self.forces = np.zeros((admm.u.shape[0], self.steps), admm.u.dtype)
         self.forces[:, self.start + 1 : self.start + 1 + kept] = admm.u[:, 1 : 1 + kept]
+        if self.air is not None:
+            self.air[:, self.start : self.start + keep] = admm.v[:, :keep]
         carried = admm.advection.forward(np.ascontiguousarray(admm.v[:, :keep])).densities
         self.densities = {name: line[-1] for name, line in carried.items()}
         if keep < steps:
@@ -100,18 +104,6 @@ class Horizon:
         self.start += keep
         self.rounds += admm.iteration
 
-    def velocities(self, start: Field) -> np.ndarray:
-        """The air of all steps under the kept forces; it begins with `start`, or with the kick."""
-        assert self.forces is not None
-        v = np.empty_like(self.forces)
-        now = start if self.kick is None else start.like(self.kick)
-        v[:, 0] = now.data
-        for k in range(1, self.steps):
-            force = now.like(np.ascontiguousarray(self.forces[:, k])) * (1.0 / now.grid.spacing)
-            (now,) = self.flow_step.forward(now, force)
-            v[:, k] = now.data
-        return v
-
     def meta(self) -> dict[str, int]:
         return {"start": self.start, "rounds": self.rounds}
 
@@ -120,6 +112,7 @@ class Horizon:
             return {}
         return {
             "forces": self.forces,
+            **({} if self.air is None else {"air": self.air}),
             "velocity": self.velocity.data,
             **({} if self.kick is None else {"kick": self.kick}),
             **{f"rho.{name}": rho.data for name, rho in self.densities.items()},
@@ -129,6 +122,7 @@ class Horizon:
         self.start, self.rounds = int(meta["start"]), int(meta.get("rounds", 0))
         if self.start > 0:
             self.forces = arrays["forces"].copy()
+            self.air = arrays["air"].copy() if self.air is not None else None
             self.kick = arrays["kick"].copy() if "kick" in arrays else None
             self.velocity = self.velocity.like(arrays["velocity"].copy())
             self.densities = {name: rho.like(arrays[f"rho.{name}"].copy()) for name, rho in self.densities.items()}
