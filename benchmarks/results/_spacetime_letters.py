@@ -11,7 +11,7 @@ from _spacetime_case import DISK, REPORT, Case, bound, compiled, letter, report
 from _spacetime_print import IMAGES, head, line, plots, save
 
 from keyfluid.controllers.spacetime.advection import Advection
-from keyfluid.controllers.spacetime.controller import Plan, memory_plan, pyramid, relative_error
+from keyfluid.controllers.spacetime.controller import Plan, goal_error, memory_plan, pyramid
 from keyfluid.controllers.spacetime.shooting import Shooting
 from keyfluid.render import filmstrip, save_png
 
@@ -102,6 +102,6 @@ def lbfgs(small: bool) -> None:
         forces, state = shooting.minimise(0.01, 200, told)
         seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
         sweep = shooting.simulate(forces)[1]
-        errors = [relative_error(goal_, sweep.densities) for goal_ in plan.goals]
+        errors = [goal_error(goal_, sweep.densities) for goal_ in plan.goals]
         line("L-BFGS, scaled" if scaled else "L-BFGS", state.iteration, state.evaluations, state.now.value, max(errors),
              seconds, cpu, reached[0] if reached else "not reached")  # fmt: skip

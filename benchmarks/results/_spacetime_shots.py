@@ -10,7 +10,7 @@ from _spacetime_case import DISK, REPORT, Case, compiled, key_of, letter, report
 from _spacetime_print import IMAGES, head, line, plots, save
 
 from keyfluid.controllers.spacetime.advection import FixedPoint
-from keyfluid.controllers.spacetime.controller import Plan, relative_error
+from keyfluid.controllers.spacetime.controller import Plan, goal_error
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.render import filmstrip, save_png
@@ -109,7 +109,7 @@ def advection(small: bool) -> None:
         sweep, _ = fixed.run(np.zeros_like(admm.v), plan.settings.penalty / 100, 60)
         v = Field(case.problem.grid, Kind.FACES, np.ascontiguousarray(fixed.v[:, count // 2]))
         rough = sum(float(np.square(np.diff(c, axis=0)).sum()) for c in v.components()) / max(v.dot(v), 1e-300)
-        error = relative_error(plan.goals[0], sweep.densities)
+        error = goal_error(plan.goals[0], sweep.densities)
         line(operator, 60, sweep.match, error, rough, time.perf_counter() - began)
         painter = Painter(case.problem, 150)
         ((name, carried),) = sweep.densities.items()

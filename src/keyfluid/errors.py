@@ -15,6 +15,10 @@ class SceneError(KeyfluidError):
         self.key = key
         self.message = message
 
+    def __reduce__(self) -> tuple[type[SceneError], tuple[str, str]]:
+        """Made again from its parts when it comes from another process."""
+        return type(self), (self.key, self.message)
+
 
 class ConvergenceWarning(UserWarning):
     """An iterative solve stopped before its tolerance; the text says by how much."""

@@ -13,8 +13,10 @@ import keyfluid.operators
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
+from keyfluid.operators import transport
 from keyfluid.operators.base import Operator
 from keyfluid.operators.registry import FORWARD_ONLY, REGISTER
+from keyfluid.solvers import self_advection
 from keyfluid.threads import set_threads
 from keyfluid.verify import dot_defect, random_like, taylor_test
 
@@ -81,11 +83,13 @@ IN_FLOAT32 = ["advect RK2", "project", "diffuse"]
     [*((name, np.float64) for name in ALL_OPERATORS), *((name, np.float32) for name in IN_FLOAT32)],
 )
 @pytest.mark.parametrize(("cells", "sides"), BITS, ids=["2d", "3d"])
-def test_threads_change_no_bit(name, dtype, cells, sides):
+def test_threads_change_no_bit(name, dtype, cells, sides, monkeypatch):
     """Grids of several slabs, above the size where solvers go parallel; feet up to three cells away.
 
     In float32, which compiles every kernel anew, only what a step is made of by default.
     """
+    monkeypatch.setattr(transport, "SERIAL_CELLS", 0)
+    monkeypatch.setattr(self_advection, "SERIAL_VALUES", 0)
     operator, inputs, at = built(name, cells, sides, True, dtype)
     outputs_bar = random_like(operator.forward(*inputs), at.rng)
     results = []

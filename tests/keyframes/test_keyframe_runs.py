@@ -14,8 +14,13 @@ import pytest
 from keyframe_scenes import deep, flat
 
 import keyfluid
+from keyfluid.controllers.keyframes.windows import plan_windows
 from keyfluid.errors import KeyfluidError
-from keyfluid.io.container import load_arrays
+from keyfluid.io.container import DiskError, load_arrays
+from keyfluid.runs.session import Session
+from keyfluid.scenes import load_scene
+from keyfluid.scenes import problem as problem_module
+from keyfluid.scenes.problem import build
 
 METHODS = {
     "spectral": 'method = "spectral"\niterations = 12',
@@ -231,9 +236,76 @@ def test_auto_steps_and_no_keyframes_are_refused():
 
 
 def test_no_frame_to_go_on_from(tmp_path):
-    keyfluid.run(STEERED + '[control]\nmethod = "spectral"\niterations = 2\n', tmp_path / "run", threads=1)
-    with pytest.raises(KeyfluidError, match="all frames at once"):
+    """What `--from` can't do it does not begin: the run stays as it was."""
+    whole = keyfluid.run(STEERED + '[control]\nmethod = "spectral"\niterations = 2\n', tmp_path / "run", threads=1)
+    before = bits(whole.frames)
+    with pytest.raises(KeyfluidError, match=r"--from 3.*all frames together"):
         keyfluid.resume(tmp_path / "run", from_frame=3)
+    assert bits(keyfluid.resume(tmp_path / "run").frames) == before
+    (tmp_path / "run" / "frames" / "0002.npz").write_bytes(b"")
+    with pytest.raises(KeyfluidError, match=r"0002\.npz: .*run the scene again with --overwrite"):
+        keyfluid.resume(tmp_path / "run")
+
+
+def test_a_run_that_fails_before_its_first_film_can_go_on(tmp_path, monkeypatch):
+    control = '[control]\nmethod = "spectral"\niterations = 6\n'
+    plain, calls = Session.checkpoint, []
+
+    def full(self, *arguments, **named):
+        calls.append(arguments)
+        if len(calls) > 3:
+            raise DiskError("checkpoint.npz: can't be written: No space left on device")
+        plain(self, *arguments, **named)
+
+    monkeypatch.setattr(Session, "checkpoint", full)
+    with pytest.raises(KeyfluidError, match="then: keyfluid resume"):
+        keyfluid.run(STEERED + control, tmp_path / "run", threads=1)
+    monkeypatch.undo()
+    resumed = keyfluid.resume(tmp_path / "run", threads=1)
+    assert bits(resumed.frames) == bits(keyfluid.run(STEERED + control, threads=1).frames)
+
+
+def test_a_run_is_not_replaced_by_one_that_reads_it_or_can_not_begin(tmp_path):
+    control = '[control]\nmethod = "spectral"\niterations = 2\n'
+    first = keyfluid.run(STEERED + control, tmp_path / "run", threads=1)
+    start = f'control.start="{tmp_path / "run"}"'
+    for overrides, words in (
+        ([start], r"control\.start: .*choose another folder"),
+        ([f'control.start="{tmp_path / "none"}"'], r"control\.start: .*holds no run"),
+        ([start, "control.schedule=shooting"], r"control\.start"),
+    ):
+        with pytest.raises(KeyfluidError, match=words):
+            keyfluid.run(STEERED + control, tmp_path / "run", overrides=overrides, overwrite=True, threads=1)
+    assert bits(keyfluid.resume(tmp_path / "run").frames) == bits(first.frames)
+
+
+def test_a_run_goes_on_with_the_windows_it_began_with(tmp_path, monkeypatch):
+    """The choice "auto" looks at the machine's memory; the machine may be another when the run goes on."""
+    control = '[control]\nmethod = "spectral"\niterations = 4\nmemory = 50\n'
+    calls = iter(range(1000))
+    keyfluid.run(LONG + control, tmp_path / "run", threads=1, should_stop=lambda: next(calls) >= 3)
+    monkeypatch.setattr(problem_module, "memory_of_machine", lambda: 100_000)
+    monkeypatch.setattr(problem_module, "memory_fault", lambda scene, grid: None)
+    assert len(plan_windows(build(load_scene(LONG + control)), "auto")) == 2
+    resumed = keyfluid.resume(tmp_path / "run", threads=1)
+    assert {entry["window"] for entry in resumed.metrics["history"] if "window" in entry} == {0}
+
+
+def test_forces_on_other_points_or_of_another_kind_are_no_start(tmp_path):
+    control = '[control]\nmethod = "adjoint"\niterations = 2\n'
+    keyfluid.run(STEERED + control, tmp_path / "run", threads=1)
+    start = f'control.start="{tmp_path / "run"}"'
+    for change, words in (("control.spacing=0.2", "same control.spacing"), ("control.time=step", "no run of this")):
+        with pytest.raises(KeyfluidError, match=rf"control\.start: .*{words}"):
+            keyfluid.run(STEERED + control, overrides=[start, change], threads=1)
+
+
+def test_a_corner_that_should_stay_empty_is_a_keyframe_too():
+    masked = STEERED + '[[keyframe]]\nframe = 7\nshape = "disk"\ncenter = [0.7, 0.6]\nradius = 0.1\nmass = "keep"\n'
+    masked += 'mask = { shape = "disk", center = [0.2, 0.2], radius = 0.15 }\n'
+    result = keyfluid.run(masked + '[control]\nmethod = "spectral"\niterations = 6\n', threads=1)
+    assert all(np.isfinite([key["relative_error"], key["mass_ratio"]]).all() for key in result.metrics["keyframes"])
+    assert all(np.isfinite(entry["error"]) for entry in result.metrics["history"] if "error" in entry)
 
 
 def test_it_says_why_it_can_not_go_on():

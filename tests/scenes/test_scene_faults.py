@@ -81,7 +81,7 @@ def faults_of(text, overrides=(), folder=None):
             "keyframe[1].frame",
             "keyframe[0] has a keyframe of 'density' at frame 4",
         ),
-        (["keyframe=[{frame=4,text='a',hold=7},{frame=9,text='b'}]"], "keyframe[0].hold", "at most 5"),
+        (["keyframe=[{frame=4,text='a',hold=7},{frame=9,text='b'}]"], "keyframe[0].hold", "at most 4"),
         (["keyframe[0].shape=disk"], "keyframe[0].text", "keep only one"),
         (["keyframe[0].mass=big"], "keyframe[0].mass", '"resize"'),
         (["keyframe[0].weight=-1"], "keyframe[0].weight", "at least 0"),

@@ -276,7 +276,7 @@ def test_transfers_keep_fluxes_sums_and_straight_lines(sides):
     assert depth((25, 50)) == 1
 
 
-def test_a_smoother_with_a_wrong_coupling_in_time_does_not_converge(monkeypatch):
+def test_a_smoother_with_wrong_blocks_does_not_converge(monkeypatch):
     flow, guide = guided((16, 16), 6, 1.0, "walls")
     plain = spacetime_smooth.smooth2
 

@@ -192,6 +192,11 @@ class Problem(Protocol):
         ...
 
     @property
+    def memory_estimate_bytes(self) -> int:
+        """Of a free run."""
+        ...
+
+    @property
     def memory_limit_bytes(self) -> int | None:
         """What the machine has; None if nobody knows."""
         ...
@@ -245,7 +250,7 @@ class Shell(Protocol):
     @property
     def restored(self) -> Checkpoint | None:
         """Where to go on; None: from the start. After `resume --from F` it holds the state of frame F, with its
-        `memory` and "frame" in meta; a method that can't go on from a frame raises a KeyfluidError."""
+        `memory` and "frame" in meta; a method that can't go on from a frame says so (`begins_from_frames`)."""
         ...
 
     @property
@@ -328,6 +333,25 @@ def plan_lines(controller: Controller, problem: Problem) -> Sequence[str]:
     """What a method will search or store, told before a run; a method says so in `plan_lines(problem)`, if it does."""
     lines: Sequence[str] = controller.plan_lines(problem) if hasattr(controller, "plan_lines") else ()
     return lines
+
+
+def check_first(controller: Controller, problem: Problem, shell: Shell) -> None:
+    """What a method can't do, raised before anything is written: by `check(problem, shell)` of a method that has one.
+
+    Of the shell only `other_run` may be asked.
+    """
+    if hasattr(controller, "check"):
+        controller.check(problem, shell)
+
+
+def begins_from_frames(controller: Controller) -> bool:
+    """Whether `resume --from` can be asked of a method: not of one with `begins_from_frames = False`."""
+    return bool(getattr(controller, "begins_from_frames", True))
+
+
+def stored_bytes(controller: Controller, problem: Problem) -> int:
+    """What a method's checkpoint takes on disk beyond a state: `stored_bytes(problem)` of a method that says so."""
+    return int(controller.stored_bytes(problem)) if hasattr(controller, "stored_bytes") else 0
 
 
 def simulations(controller: Controller, problem: Problem) -> float:

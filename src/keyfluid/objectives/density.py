@@ -4,7 +4,8 @@
                                                         [McNamara 2004, eq. 2 with its weights W_t; Tang 2021, eq. 5]
 
 gamma is nothing, a Gaussian blur, or the root of a Gaussian pyramid: linear, so that it acts on the difference. W_k
-is 1 in a keyframe's region and 0 outside. The division by S is ours: without gamma, sqrt(2 phi) is the relative error
+is 1 in a keyframe's region and 0 outside; of a region that should be empty, S has the target's whole size, so that it
+weighs like the others. The division by S is ours: without gamma, sqrt(2 phi) is the relative error
 over all keyframes, whatever the resolution.
 """
 
@@ -42,10 +43,10 @@ class DensityMatch:
                 key.mask.require(key.target.grid, key.target.kind, "keyframe: mask")
         self.keys = list(keys)
         self.blur = blur
-        self.sizes = [_square(key.masked(key.target)) for key in keys]
+        self.sizes = [_square(key.masked(key.target)) or _square(key.target) for key in keys]
         self.scale = sum(key.weight * size for key, size in zip(keys, self.sizes))
         if not self.scale > 0:
-            raise KeyfluidError("keyframe: every target is empty inside its region, or has weight 0; nothing to reach")
+            raise KeyfluidError("keyframe: every target is empty, or has weight 0; nothing to reach")
         self.errors: dict[int, float] = {}
         """Relative error of each keyframe, by its place in `keys`, as of the last evaluation."""
 
@@ -59,8 +60,7 @@ class DensityMatch:
             if key.step != step:
                 continue
             gap = key.masked(state[key.name] - key.target)
-            square = _square(key.masked(key.target))
-            self.errors[place] = float((_square(gap) / square) ** 0.5) if square > 0 else 0.0
+            self.errors[place] = float((_square(gap) / self.sizes[place]) ** 0.5) if self.sizes[place] > 0 else 0.0
             bar = gap if self.blur is None else self.blur.apply(gap)[0]
             value += 0.5 * key.weight * gap.dot(bar) / self.scale
             bar = (key.weight / self.scale) * key.masked(bar)

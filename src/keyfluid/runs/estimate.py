@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from keyfluid.controllers.interface import Controller, simulations
+from keyfluid.controllers.interface import Controller, simulations, stored_bytes
 from keyfluid.scenes.problem import Problem
 from keyfluid.threads import threads
 
@@ -34,7 +34,7 @@ def estimate(problem: Problem, controller: Controller) -> Estimate:
     kept = grid.dim * problem.dtype.itemsize * grid.count * steps if problem.keyframes else 0
     return Estimate(
         problem.memory_estimate_bytes + controller.memory_bytes(problem),
-        state * (problem.frames + 2) + kept,
+        state * (problem.frames + 2) + kept + stored_bytes(controller, problem),
         simulations(controller, problem) * steps * grid.count * cost * 1e-9 / (1 + 0.6 * (threads() - 1)),
     )
 

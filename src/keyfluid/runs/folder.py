@@ -120,7 +120,7 @@ class RunFolder:
                     path.unlink(missing_ok=True)
 
     def abandon(self) -> None:
-        """A run that never got a frame leaves nothing behind."""
+        """A run that has nothing to go on from leaves nothing behind."""
         self.unlock()
         if self._made:
             shutil.rmtree(self.path, ignore_errors=True)
@@ -176,10 +176,14 @@ class RunFolder:
     def _part(self, name: str) -> Path:
         return self.path / f"checkpoint.{name}.npz"
 
+    @property
+    def has_checkpoint(self) -> bool:
+        return (self.path / "checkpoint.npz").exists()
+
     def load_checkpoint(self) -> tuple[Checkpoint, dict[str, Any]] | None:
         """The checkpoint and the shell's memory; None if the run has none yet."""
         path = self.path / "checkpoint.npz"
-        if not path.exists():
+        if not self.has_checkpoint:
             return None
         try:
             arrays, meta = load_arrays(path)
@@ -188,21 +192,5 @@ class RunFolder:
                 arrays.update({f"{name}/{key}": array for key, array in more.items()})
             return Checkpoint(arrays, meta["controller"]), meta["shell"]
         except (KeyError, KeyfluidError) as error:
-            whole = self._last_whole_frame()
-            way = (
-                f"keyfluid resume {self.path} --from {whole} goes on from the last whole frame"
-                if whole is not None
-                else "run the scene again with --overwrite"
-            )
             reason = f"{path}: is damaged or cut short" if isinstance(error, KeyError) else str(error)
-            raise KeyfluidError(f"{reason}; {way}") from None
-
-    def _last_whole_frame(self) -> int | None:
-        last = None
-        for index in self.frames.indices():
-            try:
-                self.frames.check_one(index)
-            except KeyfluidError:
-                break
-            last = index
-        return last
+            raise KeyfluidError(reason) from None

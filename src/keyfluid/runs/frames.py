@@ -93,17 +93,20 @@ class FolderFrames:
     def indices(self) -> list[int]:
         return sorted(int(p.stem) for p in self.folder.glob("*.npz") if p.stem.isdecimal())
 
-    def check(self, last: int) -> None:
-        """Are frames 0 to `last` all there and undamaged? If not, say from which to go on."""
-        for index in range(last + 1):
-            try:
-                self.check_one(index)
-            except KeyfluidError as error:
-                way = f"resume --from {index - 1} makes it again" if index else "run the scene again with --overwrite"
-                raise KeyfluidError(f"{error}; {way}") from None
-
-    def check_one(self, index: int) -> None:
+    def check(self, index: int) -> None:
+        """Raises a KeyfluidError if a frame is missing or damaged."""
         check_arrays(self.path(index))
+
+    def whole(self) -> int:
+        """The last frame before the first damaged one; -1 if there is none."""
+        last = -1
+        for index in self.indices():
+            try:
+                self.check(index)
+            except KeyfluidError:
+                break
+            last = index
+        return last
 
     def drop_after(self, index: int) -> None:
         for later in self.indices():

@@ -1,6 +1,7 @@
 """The numbers of result.json.
 
-relative_error    |rho - rho*| / |rho*| in L2; where a keyframe has a mask, both norms inside it
+relative_error    |rho - rho*| / |rho*| in L2; where a keyframe has a mask, both norms inside it. A region that should
+                  be empty is compared with the whole target, here and in mass_ratio
 iou               cells above half the target's maximum in both, over cells above it in either
 mass_ratio        mass of rho over mass of rho*
 pictures          of [[picture]]: |seen - wanted| / |wanted| in L2, by frame
@@ -32,7 +33,13 @@ from keyfluid.runs.frames import Frames
 def relative_error(density: np.ndarray, key: Keyframe) -> float:
     share = 1.0 if key.mask is None else key.mask
     target = share * np.asarray(key.target, np.float64)
-    return float(np.linalg.norm((share * density - target).ravel()) / np.linalg.norm(target.ravel()))
+    size = _length(target) or _length(np.asarray(key.target, np.float64))
+    return _length(share * density - target) / size
+
+
+def _length(values: np.ndarray) -> float:
+    """|x|, the same for any number of threads, which that of BLAS is not."""
+    return math.sqrt(float(np.sum(values * values, dtype=np.float64)))
 
 
 def overlap(density: np.ndarray, key: Keyframe) -> float:
@@ -46,7 +53,8 @@ def overlap(density: np.ndarray, key: Keyframe) -> float:
 
 def mass_ratio(density: np.ndarray, key: Keyframe) -> float:
     share = 1.0 if key.mask is None else key.mask
-    return float(np.sum(share * density, dtype=np.float64) / np.sum(share * key.target, dtype=np.float64))
+    wanted = np.sum(share * key.target, dtype=np.float64) or np.sum(key.target, dtype=np.float64)
+    return float(np.sum(share * density, dtype=np.float64) / wanted)
 
 
 def score_keyframes(problem: Problem, frames: Frames, until: int, carried: bool) -> list[dict[str, Any]]:
@@ -84,8 +92,8 @@ def score_others(problem: Problem, frames: Frames, until: int) -> dict[str, list
     for picture in problem.pictures:
         if picture.frame <= until:
             smoke = density(problem.grid, frames[picture.frame].densities[picture.field])
-            miss = np.linalg.norm(picture.view.picture(smoke) - picture.wanted) / np.linalg.norm(picture.wanted)
-            entry = {"frame": picture.frame, "field": picture.field, "relative_error": float(miss)}
+            miss = _length(picture.view.picture(smoke) - picture.wanted) / _length(picture.wanted)
+            entry = {"frame": picture.frame, "field": picture.field, "relative_error": miss}
             found.setdefault("pictures", []).append(entry)
     for flow in problem.flows:
         if flow.frame <= until:

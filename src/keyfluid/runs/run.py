@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from keyfluid.controllers import controller_for
-from keyfluid.controllers.interface import Stopped
-from keyfluid.errors import KeyfluidError
+from keyfluid.controllers.interface import Stopped, begins_from_frames, check_first
+from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.io.container import DiskError
 from keyfluid.rollout.allocation import give_back_large_arrays
 from keyfluid.runs.folder import RunFolder
@@ -18,6 +18,7 @@ from keyfluid.runs.outputs import Outputs
 from keyfluid.runs.session import Listener, Progress, Session
 from keyfluid.runs.watch import Watch
 from keyfluid.scenes import Scene, load_scene
+from keyfluid.scenes.checks import all_bodies
 from keyfluid.scenes.problem import Problem, build
 from keyfluid.threads import available, set_threads
 
@@ -81,14 +82,16 @@ def run_problem(
     """Run what `build` made of a scene; `watch` makes, of the run's folder, what looks after [control] meanwhile."""
     method = problem.scene.control.method
     controller = controller_for(method)
+    _keep_apart(problem.scene, folder)
+    check_first(controller, problem, Session(problem, method))
     place = RunFolder.begin(folder, problem.scene, overwrite) if folder is not None else None
     session = Session(problem, method, place, progress, should_stop)
-    if watch is not None and place is not None:
-        session.watch = watch(place.path)
     try:
+        if watch is not None and place is not None:
+            session.watch = watch(place.path)
         return _go(session, problem, controller.run, progress)
     except KeyfluidError:
-        if place is not None and not session.metas:
+        if place is not None and not session.can_go_on:
             place.abandon()
         raise
     finally:
@@ -112,16 +115,41 @@ def resume(
     problem = build(place.scene())
     choose_threads(problem, threads)
     method = problem.scene.control.method
+    controller = controller_for(method)
+    if from_frame is not None and not begins_from_frames(controller):
+        raise KeyfluidError(
+            f'--from {from_frame}: method "{method}" finds the forces of all frames together and can\'t begin from '
+            "one; resume it without --from"
+        )
     place.lock()
     try:
         session = Session(problem, method, place, progress, should_stop)
-        session.restore(from_frame)
-        before = place.result()
-        if from_frame is None and before is not None and before.get("status") == "finished":
-            return RunResult(before, session.frames, problem, place.path)
-        return _go(session, problem, controller_for(method).run, progress)
+        finished = _finished(place) if from_frame is None else None
+        session.restore(from_frame, finished is not None)
+        if finished is not None:
+            return RunResult(finished, session.frames, problem, place.path)
+        return _go(session, problem, controller.run, progress)
     finally:
         place.unlock()
+
+
+def _keep_apart(scene: Scene, folder: str | Path | None) -> None:
+    """A run that the scene reads must not be replaced by the one that reads it."""
+    read = {f"{path}.run": getattr(body, "run", None) for path, body in all_bodies(scene)}
+    read["edit.run"] = scene.edit.run if scene.edit is not None else None
+    read["control.start"] = getattr(scene.control, "start", None)
+    for key, other in read.items():
+        if folder is not None and other is not None and Path(other).resolve() == Path(folder).resolve():
+            raise SceneError(key, f"{other} is where this run would be written; choose another folder with -o")
+
+
+def _finished(place: RunFolder) -> dict[str, Any] | None:
+    """result.json of a run that has ended; None for others, and where it can't be read."""
+    try:
+        result = place.result()
+    except KeyfluidError:
+        return None
+    return result if result is not None and result.get("status") == "finished" else None
 
 
 def open_run(folder: str | Path) -> RunResult:
@@ -169,7 +197,7 @@ def _go(
 
 def _to_resume(error: KeyfluidError, session: Session) -> KeyfluidError:
     """The same error, with the line to go on where there is something to go on from."""
-    if not isinstance(error, DiskError) or session.folder is None or not session.metas:
+    if not isinstance(error, DiskError) or session.folder is None or not session.can_go_on:
         return error
     return DiskError(f"{error}, then: keyfluid resume {session.folder.path}")
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from keyfluid.controllers.interface import Checkpoint, FrameRecord, Stopped
-from keyfluid.errors import KeyfluidError
+from keyfluid.controllers import controller_for
+from keyfluid.controllers.interface import Checkpoint, FrameRecord, Stopped, begins_from_frames
+from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.runs import metrics
 from keyfluid.runs.folder import RunFolder
 from keyfluid.runs.frames import PARTICLES, Frames, MemoryFrames
@@ -151,10 +152,14 @@ class Session:
         self._logged.append({name: _plain(value) for name, value in values.items()})
 
     def other_run(self, folder: str) -> tuple[Problem, Checkpoint]:
-        place = RunFolder.find(folder)
-        found = place.load_checkpoint()
+        """Named by control.start, the only key that asks for one."""
+        try:
+            place = RunFolder.find(folder)
+            found = place.load_checkpoint()
+        except KeyfluidError as error:
+            raise SceneError("control.start", str(error)) from None
         if found is None:
-            raise KeyfluidError(f"{folder}: has no checkpoint yet; let it run first")
+            raise SceneError("control.start", f"{folder} has no checkpoint yet; let it run first")
         return build(place.scene()), found[0]
 
     def show(self, since: float | None = None) -> None:
@@ -189,22 +194,30 @@ class Session:
         """Time spent so far, before an interruption too."""
         return round(self._seconds_before + time.perf_counter() - self._began, 3)
 
-    def restore(self, from_frame: int | None = None) -> None:
-        """Go on from the checkpoint, or from a frame: those after it are made again."""
+    @property
+    def can_go_on(self) -> bool:
+        """Whether there is something to resume: a frame, or an optimisation's checkpoint before its first film."""
+        return bool(self.metas) or (self.folder is not None and self.folder.has_checkpoint)
+
+    def restore(self, from_frame: int | None = None, finished: bool = False) -> None:
+        """Go on from the checkpoint, or from a frame: those after it are made again.
+
+        finished: nothing is left to do. An optimisation's last checkpoint is older than its last film, which stays.
+        """
         assert self.folder is not None
         folder = self.folder
         folder.sweep()
         if from_frame is None:
-            found = folder.load_checkpoint()
+            found = self._load_checkpoint(folder)
             if found is None:
                 folder.frames.drop_after(-1)
                 return
             self.restored, shell = found
-            last = int(shell["last_frame"])
+            last = self.problem.frames if finished else int(shell["last_frame"])
         else:
             last, shell = from_frame, self._shell_memory()
             self._require_frame(from_frame)
-        folder.frames.check(last)
+        self._check_frames(folder, last)
         self._remember(shell)
         if from_frame is not None:
             arrays, meta = folder.frames.arrays(from_frame)
@@ -217,6 +230,27 @@ class Session:
         self.metas = {index: folder.frames.meta(index) for index in range(last + 1)}
         if from_frame is not None:
             self.checkpoint(self.restored.arrays, self.restored.meta)  # type: ignore[union-attr]
+
+    def _load_checkpoint(self, folder: RunFolder) -> tuple[Checkpoint, dict[str, Any]] | None:
+        try:
+            return folder.load_checkpoint()
+        except KeyfluidError as error:
+            whole = folder.frames.whole()
+            raise KeyfluidError(f"{error}; {self._way_out(whole, 'goes on from the last whole frame')}") from None
+
+    def _check_frames(self, folder: RunFolder, last: int) -> None:
+        for index in range(last + 1):
+            try:
+                folder.frames.check(index)
+            except KeyfluidError as error:
+                raise KeyfluidError(f"{error}; {self._way_out(index - 1, 'makes it again')}") from None
+
+    def _way_out(self, whole: int, what: str) -> str:
+        """Of damage: from the last frame that is whole, where a method can begin from one."""
+        assert self.folder is not None
+        if whole >= 0 and begins_from_frames(controller_for(self.method)):
+            return f"keyfluid resume {self.folder.path} --from {whole} {what}"
+        return "run the scene again with --overwrite"
 
     def _require_frame(self, index: int) -> None:
         found = self.store.indices()

@@ -121,7 +121,7 @@ def _starts(scene: Scene) -> Iterator[SceneError]:
         if field in sized:
             yield SceneError(path, f'another start of {field!r} has mass = "first-key"; only one can')
         sized.add(field)
-        if not any(scene.field_of(key) == field for key in scene.keyframe):
+        if scene.edit is None and not any(scene.field_of(key) == field for key in scene.keyframe):
             yield SceneError(
                 path, f'"first-key" needs a keyframe of {field!r}; add one, or give a number or nothing'
             )
@@ -233,7 +233,7 @@ def _edit(scene: Scene) -> Iterator[SceneError]:
             "edit.first or edit.last",
         )
         return
-    spans = [(f"keyframe[{i}]", key.frame, key.until or key.frame) for i, key in enumerate(scene.keyframe)]
+    spans = [(f"keyframe[{i}]", key.frame, (key.until or key.frame) + key.hold) for i, key in enumerate(scene.keyframe)]
     spans += [(f"picture[{i}]", picture.frame, picture.frame) for i, picture in enumerate(scene.picture)]
     spans += [(f"flow[{i}]", flow.frame, flow.frame) for i, flow in enumerate(scene.flow)]
     for path, frame, until in spans:
@@ -283,7 +283,7 @@ def _holds(scene: Scene, taken: dict[tuple[str, int], str]) -> Iterator[SceneErr
             yield SceneError(
                 f"keyframe[{i}].hold",
                 f"{key.hold} frames reach past the next keyframe, frame {min(later)}; "
-                f"use at most {min(later) - end}",
+                f"use at most {min(later) - end - 1}",
             )
 
 

@@ -194,15 +194,15 @@ class SpacetimeControl(Table):
         description="keyframes are met by the least force; the smoke is free after the last. Walls or periodic sides; "
         'no obstacles, sources or buoyancy. steps_per_frame = "auto" is one step: steps are implicit',
     )
-    r: Annotated[float, number(above=0, at_most=1e9)] = Field(
+    r: Annotated[float, number(at_least=1e-3, at_most=1e9)] = Field(
         default=1e3,
         description="r (eq. 5): price of forces, the paper's number at 128 cells along the longest side and steps of "
         "0.025 s; more is freer and less exact. Its meaning does not change with resolution and step",
     )
-    K: Annotated[float, number(above=0, at_most=1e9)] = Field(
+    K: Annotated[float, number(at_least=100, at_most=1e6)] = Field(
         default=1e3,
         description="K (eq. 6): price of the gap between the velocities of the two subproblems, the paper's number; it "
-        "changes the way, not the end",
+        "changes the way, not the end. Times the largest weight of a keyframe",
     )
     beta: Annotated[float, number(above=0, at_most=1.618)] = Field(
         default=1.0, description="beta: step of the multipliers; beyond 1.618 ADMM diverges"
@@ -214,7 +214,11 @@ class SpacetimeControl(Table):
         default="every",
         description='multipliers move in every iteration, or ("settled", section 5) when the objective has settled',
     )
-    iterations: Annotated[int, whole(at_least=1, at_most=1000)] = Field(default=50, description="most outer iterations")
+    iterations: Annotated[int, whole(at_least=1, at_most=1000)] = Field(
+        default=50,
+        description="most outer iterations of all keyframes together; as many again for each keyframe on the way there "
+        "(approach), and in each window of a horizon",
+    )
     tolerance: Annotated[float, number(above=0, at_most=1)] = Field(
         default=0.01, description="eps_ADMM: stops when no density changes by more, as a share of the peak"
     )
@@ -224,7 +228,8 @@ class SpacetimeControl(Table):
     solver: Literal["gauss-newton", "fas"] = Field(
         default="gauss-newton",
         description="of the Navier-Stokes subproblem: projected Gauss-Newton-CG, or the paper's multigrid "
-        "(algorithm 2; cells along each axis must be a multiple of 8)",
+        "(algorithm 2; halved together, the sides must come to 12 cells or fewer on the longest and 4 or more on the "
+        "shortest, as 32, 48, 64, 96 and 128 do)",
     )
     flow_tolerance: Annotated[float, number(above=0, at_most=1)] = Field(
         default=1e-5, description="eps_FAS: largest residual of that subproblem, in cells and steps"

@@ -14,7 +14,7 @@ The bound |sort(rho0) - sort(rho*)| / |rho*| is what no force gets below; emitte
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -99,14 +99,15 @@ class FieldPlan:
         """Mass of the smoke at a frame, emissions included."""
         return mass_of(self.start, self.grid.spacing) + self.emitted(frame)
 
-    def size_starts(self, keys: list[tuple[int, PlacedBody]]) -> None:
-        """Draw the starts, those with mass = "first-key" last."""
+    def size_starts(self, keys: list[tuple[int, PlacedBody]], known: float | None = None) -> None:
+        """Draw the starts, those with mass = "first-key" last; known: the mass of all, of a run that is edited."""
         entries = self.scene.matter.initial
         for i, body in sorted(self._starts, key=lambda start: entries[start[0]].mass == "first-key"):
             entry, path = entries[i], start_path(self.scene, i)
             try:
                 if entry.mass == "first-key":
-                    body = body.resized(self.grid, self._first_key_mass(keys) / entry.density)
+                    rest = self._first_key_mass(keys) if known is None else known - self.present(0)
+                    body = body.resized(self.grid, rest / entry.density)
                 elif entry.mass is not None:
                     body = body.resized(self.grid, entry.mass / entry.density)
             except SceneError:
@@ -164,7 +165,13 @@ class TargetMaker:
         self.warnings: list[str] = []
 
     def sorted(self) -> list[Keyframe]:
-        return sorted(self.keyframes, key=lambda key: key.frame)
+        """In order of frames; a hold ends before the next keyframe of its field."""
+        found = sorted(self.keyframes, key=lambda key: key.frame)
+        for i, key in enumerate(found):
+            later = [other.frame for other in found[i + 1 :] if other.field == key.field]
+            if later and key.frame + key.hold >= later[0]:
+                found[i] = replace(key, hold=later[0] - 1 - key.frame)
+        return found
 
     def add(self, index: int, body: PlacedBody, plan: FieldPlan, solids: Obstacles) -> None:
         """The target of an entry, or with `until` one for each of its frames, all of one size."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,12 +16,11 @@ from keyfluid.io.container import load_arrays
 from keyfluid.scenes.load import load_scene
 from keyfluid.scenes.memory import make_grid
 from keyfluid.scenes.model import Body, Edit, Scene
-from keyfluid.shapes import DensityArray, load_image
+from keyfluid.scenes.pictures import averaged
+from keyfluid.shapes import DensityArray
 from keyfluid.shapes.deform import deformed
-from keyfluid.shapes.resample import overlap_weights
 
 _SAME = ("domain", "time", "smoke", "liquid", "source", "obstacle", "simulation")
-_ASPECT = 0.03
 
 
 def load_run_body(body: Body, scene: Scene) -> DensityArray:
@@ -39,27 +39,15 @@ def load_run_body(body: Body, scene: Scene) -> DensityArray:
         raise KeyfluidError(f"{folder} has no smoke named {field!r}")
     values = np.maximum(arrays[field].reshape(grid.cells).astype(float), 0.0)
     if body.paint is not None:
-        values = values.max() * _painted(Path(body.paint), grid)
+        try:
+            values = values.max() * averaged(Path(body.paint), grid.cells, grid.size, "the domain")
+        except KeyfluidError as error:
+            raise KeyfluidError(f"paint: {error}") from None
     up = 2 if scene.domain.up == "z" else 1
     values = deformed(values, grid.spacing, up, body.move, body.twist or 0.0, body.bend or 0.0)
     if not values.any():
         raise KeyfluidError(f"no smoke is left of frame {index} of {folder}; check run_frame, move and paint")
     return DensityArray.build(values, f"frame {index} of {folder}")
-
-
-def _painted(path: Path, grid: Grid) -> np.ndarray:
-    """A picture of the whole domain, averaged over cells."""
-    pixels = load_image(path).pixels
-    aspect, wanted = pixels.shape[0] / pixels.shape[1], grid.size[0] / grid.size[1]
-    if abs(aspect / wanted - 1) > _ASPECT:
-        raise KeyfluidError(
-            f"paint: {path} is {pixels.shape[0]} x {pixels.shape[1]} pixels; the domain is {grid.size[0]:g} x "
-            f"{grid.size[1]:g} m: crop or pad it to that shape"
-        )
-    for axis, cells in enumerate(grid.cells):
-        weights = overlap_weights(0.0, cells / pixels.shape[axis], pixels.shape[axis], 1.0, cells)
-        pixels = np.moveaxis(np.tensordot(weights, pixels, (1, axis)), 0, axis)
-    return np.ascontiguousarray(pixels)
 
 
 @dataclass(frozen=True)
@@ -83,6 +71,10 @@ class EditedRun:
         ]
         return FrameRecord(index, state, self._force(arrays), carriers, meta["emitted"], meta["memory"])
 
+    def mass(self, field: str) -> float:
+        """Of the smoke it began with."""
+        return float(np.sum(load_arrays(self._path(0))[0][field], dtype=np.float64)) * self.grid.cell_volume
+
     def force(self, index: int) -> Field | None:
         """The run's own force on the way to a frame."""
         return self._force(load_arrays(self._path(index))[0])
@@ -92,6 +84,15 @@ class EditedRun:
 
     def _path(self, index: int) -> Path:
         return self.folder / "frames" / f"{index:04d}.npz"
+
+
+def _status(folder: Path) -> str:
+    """What result.json says of a run; nothing where it can't be read."""
+    try:
+        result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ""
+    return str(result.get("status", "")) if isinstance(result, dict) else ""
 
 
 def open_edit(edit: Edit, scene: Scene) -> EditedRun:
@@ -110,6 +111,8 @@ def open_edit(edit: Edit, scene: Scene) -> EditedRun:
             f"{folder} has {theirs.domain.resolution} cells along its longest side, this scene "
             f"{scene.domain.resolution}; set domain.resolution to the run's"
         )
+    if _status(folder) != "finished":
+        raise KeyfluidError(f"{folder} is not finished; finish it first: keyfluid resume {folder}")
     grid = make_grid(theirs)
     for index in range(theirs.time.frames + 1):
         if not (folder / "frames" / f"{index:04d}.npz").is_file():

@@ -10,6 +10,7 @@ A picture stands upright before the viewer. What is right and up in it, by where
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from keyfluid.errors import KeyfluidError
 from keyfluid.grid import Grid
 from keyfluid.operators.glow import Glow
 from keyfluid.scenes.model import PictureEntry, Scene
-from keyfluid.shapes.image import load_image
+from keyfluid.shapes.image import load_brightness
 from keyfluid.shapes.resample import overlap_weights
 
 EXTINCTION = 6.0
@@ -63,22 +64,28 @@ def upright(view: str, brightness: np.ndarray) -> np.ndarray:
     return pixels[::right_sign, ::up_sign]
 
 
+def averaged(path: Path, cells: Sequence[int], size: Sequence[float], what: str) -> np.ndarray:
+    """The brightness of a picture of `what`, which is `size` metres, averaged over its cells."""
+    pixels = load_brightness(path)
+    aspect, wanted = pixels.shape[0] / pixels.shape[1], size[0] / size[1]
+    if abs(aspect / wanted - 1) > _ASPECT:
+        raise KeyfluidError(
+            f"{path} is {pixels.shape[0]} x {pixels.shape[1]} pixels; {what} is {size[0]:g} x {size[1]:g} m: crop or "
+            "pad it to that shape"
+        )
+    for axis, count in enumerate(cells):
+        weights = overlap_weights(0.0, count / pixels.shape[axis], pixels.shape[axis], 1.0, count)
+        pixels = np.moveaxis(np.tensordot(weights, pixels, (1, axis)), 0, axis)
+    return np.ascontiguousarray(pixels)
+
+
 def place_picture(entry: PictureEntry, scene: Scene, grid: Grid) -> Picture:
     """Read a picture and average it over the cells it is compared with."""
     if grid.dim == 2:
         raise KeyfluidError("pictures are of 3D scenes; in 2D give the image as a [[keyframe]]")
     (right, right_sign), (up, up_sign) = _turned(entry.view)
-    pixels = load_image(Path(entry.image)).pixels
-    shape = (grid.cells[right], grid.cells[up])
-    aspect, wanted = pixels.shape[0] / pixels.shape[1], grid.size[right] / grid.size[up]
-    if abs(aspect / wanted - 1) > _ASPECT:
-        raise KeyfluidError(
-            f"is {pixels.shape[0]} x {pixels.shape[1]} pixels; seen from {entry.view} the domain is "
-            f"{grid.size[right]:g} x {grid.size[up]:g} m: crop or pad it to that shape"
-        )
-    for axis, cells in enumerate(shape):
-        weights = overlap_weights(0.0, cells / pixels.shape[axis], pixels.shape[axis], 1.0, cells)
-        pixels = np.moveaxis(np.tensordot(weights, pixels, (1, axis)), 0, axis)
+    cells, size = (grid.cells[right], grid.cells[up]), (grid.size[right], grid.size[up])
+    pixels = averaged(Path(entry.image), cells, size, f"seen from {entry.view} the domain")
     pixels = pixels[::right_sign, ::up_sign]
     view = view_of(grid, entry.view, entry.extinction)
     full = 1.0 - float(np.exp(-view.extinction * grid.size[view.axis]))

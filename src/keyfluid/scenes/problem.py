@@ -148,10 +148,15 @@ class _Builder:
         assert solids is not None
         now = solids(0.0)
         solid = now.solid if now is not None else np.zeros(grid.cells, dtype=bool)
+        edit = None
+        if scene.edit is not None:
+            with self.at("edit.run"):
+                edit = open_edit(scene.edit, scene)
+        raise_any(self.faults)
         plans = {f.name: FieldPlan(f.name, scene, grid, starts, sources, solid) for f in scene.matter.field}
         for plan in plans.values():
             with self.at(start_path(scene, 0)):
-                plan.size_starts(keys)
+                plan.size_starts(keys, None if edit is None else edit.mass(plan.name))
         raise_any(self.faults)
         for i, placed in keys:
             with self.at(f"keyframe[{i}]"):
@@ -163,10 +168,6 @@ class _Builder:
         for i, entry in enumerate(scene.picture):
             with self.at(f"picture[{i}].image"):
                 pictures.append(place_picture(entry, scene, grid))
-        edit = None
-        if scene.edit is not None:
-            with self.at("edit.run"):
-                edit = open_edit(scene.edit, scene)
         flows = []
         for i, flow in enumerate(scene.flow):
             with self.at(f"flow[{i}]"):

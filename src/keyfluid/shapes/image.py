@@ -1,4 +1,7 @@
-"""Pictures as density: the alpha channel where it says something, else how bright a pixel is."""
+"""Pictures as density: the alpha channel where it says something, else how bright a pixel is.
+
+Pictures of smoke, as it was rendered or as it should look, say it by brightness alone: what is transparent is black.
+"""
 
 from __future__ import annotations
 
@@ -49,12 +52,25 @@ class Picture(Drawing):
         return np.clip(resample(self.pixels, shape, spacing, transform), 0.0, 1.0)
 
 
+def load_brightness(path: Path) -> np.ndarray:
+    """pixels[x, y] in [0, 1], y up, of a picture of smoke."""
+    return _load(path, lit=True)
+
+
 def load_image(path: Path, invert: bool = False, extrusion: Extrusion | None = None) -> Picture:
     """Read a picture; row 0 of the file is the top. `invert` swaps ink and paper (for black on white)."""
+    pixels = _load(path, lit=False)
+    return Picture(np.ascontiguousarray(1.0 - pixels if invert else pixels), extrusion or Extrusion())
+
+
+def _load(path: Path, lit: bool) -> np.ndarray:
     grey, alpha = _read(path)
     if alpha is not None and not np.any(alpha):
         raise KeyfluidError(f"image {path} is fully transparent; it has no content to become smoke")
-    density = alpha if alpha is not None and np.ptp(alpha) > 0 else grey
+    if lit:
+        density = grey if alpha is None else grey * alpha
+    else:
+        density = alpha if alpha is not None and np.ptp(alpha) > 0 else grey
     if not np.all(np.isfinite(density)):
         raise KeyfluidError(f"image {path} holds NaN or infinite pixels; mend the file")
     if density.min() < 0 or density.max() > 1:
@@ -62,8 +78,7 @@ def load_image(path: Path, invert: bool = False, extrusion: Extrusion | None = N
         raise KeyfluidError(f"image {path} has pixels from {low:.3g} to {high:.3g}; scale them to 0..1")
     if np.ptp(density) < _INK:
         raise KeyfluidError(f"image {path} has no content: all of its pixels have the same value")
-    density = 1.0 - density if invert else density
-    return Picture(np.ascontiguousarray(density.T[:, ::-1]), extrusion or Extrusion())
+    return np.ascontiguousarray(density.T[:, ::-1])
 
 
 def _read(path: Path) -> tuple[np.ndarray, np.ndarray | None]:

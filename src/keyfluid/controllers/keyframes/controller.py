@@ -17,12 +17,12 @@ from keyfluid.controllers.keyframes.begin import first_guess
 from keyfluid.controllers.keyframes.edited import own_forces
 from keyfluid.controllers.keyframes.evaluation import Evaluation, optimiser_bytes
 from keyfluid.controllers.keyframes.layers import plan_layers
-from keyfluid.controllers.keyframes.places import Place, from_other_run, part_name, restored
+from keyfluid.controllers.keyframes.places import Place, from_other_run, part_name, restored, windows_of
 from keyfluid.controllers.keyframes.replay import state_after
 from keyfluid.controllers.keyframes.search import Here, Search
 from keyfluid.controllers.keyframes.settings import Settings
 from keyfluid.controllers.keyframes.shooting import Shooting, share_memory
-from keyfluid.controllers.keyframes.stages import carry, plan_stages
+from keyfluid.controllers.keyframes.stages import carry, make_control, plan_stages
 from keyfluid.controllers.keyframes.windows import Pieces, Window, plan_windows
 
 _PER_EVALUATION = 3.0
@@ -31,6 +31,17 @@ _PER_EVALUATION = 3.0
 
 class Keyframes:
     """The controller."""
+
+    begins_from_frames = False
+
+    def check(self, problem: Problem, shell: Shell) -> None:
+        settings = Settings.of(problem)
+        if settings.schedule == "shooting":
+            plan_layers(problem, settings.span)
+            return
+        windows = windows_of(shell, problem, settings)
+        if settings.start is not None:
+            from_other_run(shell, settings.start, windows, 0, plan_stages(problem, settings, windows[0]))
 
     def memory_bytes(self, problem: Problem) -> int:
         settings = Settings.of(problem)
@@ -50,7 +61,15 @@ class Keyframes:
             share = (window.last - window.first) / problem.frames
             for stage in plan_stages(problem, settings, window):
                 work += share * stage.iterations * stage.problem.grid.count / problem.grid.count
-        return _PER_EVALUATION * work
+        passes = (settings.rounds + 1) / 2 if settings.schedule == "shooting" else 1.0
+        return _PER_EVALUATION * passes * work
+
+    def stored_bytes(self, problem: Problem) -> int:
+        """Points and gradients of the optimiser's memory, and the forces of every window."""
+        settings = Settings.of(problem)
+        cutoff = settings.cutoffs(problem)[-1]
+        sizes = [make_control(problem, settings, cutoff, window).nbytes for window in _windows(problem, settings)]
+        return 2 * (settings.history + 2) * max(sizes) + sum(sizes)
 
     def plan_lines(self, problem: Problem) -> Sequence[str]:
         """What will be searched, and what that takes."""
@@ -84,7 +103,7 @@ class Keyframes:
         if settings.schedule == "shooting":
             Shooting(problem, settings, shell).run()
             return
-        windows = plan_windows(problem, settings.schedule)
+        windows = windows_of(shell, problem, settings)
         plans = [plan_stages(problem, settings, window) for window in windows]
         place = restored(shell, plans, settings)
         pieces, kept = Pieces(own_forces(problem)), [*place.found]

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from keyfluid.controllers.interface import Checkpoint, Shell
+from keyfluid.controllers.interface import Checkpoint, Problem, Shell
 from keyfluid.controllers.keyframes.settings import Settings
 from keyfluid.controllers.keyframes.stages import Stage, carry, plan_stages
 from keyfluid.controllers.keyframes.windows import Window, plan_windows
-from keyfluid.errors import KeyfluidError
+from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.optimise.lbfgs import Iterate, Lbfgs, Minimisation
 
 _FIRST_STEP = 0.02
@@ -31,12 +31,13 @@ by 1.2e-4, with 900 cells wanted), and what jumps early is seen by every later k
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where a run stands: the window, the stage, its search, and the vectors of the windows before."""
+    """Where a run stands: the window, the stage, its search and last error, and the vectors of the windows before."""
 
     window: int = 0
     stage: int = 0
     state: Minimisation | None = None
     values: Mapping[int, float] = field(default_factory=dict)
+    error: float | None = None
     found: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
@@ -59,12 +60,30 @@ def restored_from(checkpoint: Checkpoint, plans: Sequence[Sequence[Stage]], sett
             trail, int(meta["evaluations"]), decrease, (lowest, points[lowest])
         )
         found = {part: arrays[f"{part}/x"] for part in meta["kept"]}
-        return Place(window, stage, replace(state, stalled=str(meta["stalled"])), known, found)
+        return Place(window, stage, replace(state, stalled=str(meta["stalled"])), known, meta.get("error"), found)
     except (KeyError, IndexError, AttributeError):
-        raise KeyfluidError(
-            "an optimisation has no frame to go on from: its forces are found for all frames at once; "
-            "resume it without --from, or run the scene again with --overwrite"
-        ) from None
+        raise KeyfluidError("the checkpoint does not fit the scene; run the scene again with --overwrite") from None
+
+
+def windows_of(shell: Shell, problem: Problem, settings: Settings) -> list[Window]:
+    """The windows of a schedule, or those that are already being followed.
+
+    "auto" looks at the machine's memory. A run that goes on elsewhere keeps to its plan, and one that begins from
+    another run, a preview say, takes over that one's.
+    """
+    if shell.restored is not None:
+        return _windows_in(shell.restored, problem, settings)
+    if settings.start is not None and settings.schedule == "auto":
+        theirs = _windows_in(shell.other_run(settings.start)[1], problem, settings)
+        if theirs in (plan_windows(problem, schedule) for schedule in ("all", "sequence")):
+            return theirs
+    return plan_windows(problem, settings.schedule)
+
+
+def _windows_in(checkpoint: Checkpoint, problem: Problem, settings: Settings) -> list[Window]:
+    if "windows" in checkpoint.meta:
+        return [Window(int(first), int(last)) for first, last in checkpoint.meta["windows"]]
+    return plan_windows(problem, settings.schedule)
 
 
 def from_other_run(
@@ -72,27 +91,34 @@ def from_other_run(
 ) -> tuple[Place, np.ndarray]:
     """The forces of another run, carried to the first stage on the scene's own grid that blurs no more."""
     problem, checkpoint = shell.other_run(folder)
-    unlike = KeyfluidError(
-        f"control.start: {folder} is no run of this method with the same keyframe times, control and schedule"
+    unlike = SceneError(
+        "control.start", f"{folder} is no run of this method with the same keyframe times, control and schedule"
     )
-    if problem.scene.control.method != stages[0].problem.scene.control.method or problem.keyframes == []:
+    if problem.scene.control.method != stages[0].problem.scene.control.method:
         raise unlike
     settings = Settings.of(problem)
-    theirs = plan_windows(problem, settings.schedule)
+    if settings.schedule == "shooting":
+        raise SceneError("control.start", f'{folder} has schedule "shooting", which has no forces in order')
+    theirs = _windows_in(checkpoint, problem, settings)
     if theirs != list(windows):
         raise unlike
     found = restored_from(checkpoint, [plan_stages(problem, settings, window) for window in theirs], settings)
     if found.window < number or found.state is None:
-        raise KeyfluidError(f"control.start: {folder} is not finished; resume it first")
+        raise SceneError("control.start", f"{folder} is not finished; resume it first")
     plan = plan_stages(problem, settings, theirs[number])
     before = plan[-1] if number < found.window else plan[found.stage]
     vector = found.state.best.x if number == found.window else found.found[list(found.found)[number]]
     own, sharp = stages[-1].problem, stages[-1].blur
     rank = next(i for i, stage in enumerate(stages) if stage.problem is own and stage.blur == sharp)
     control = stages[rank].control
-    if type(before.control.basis) is not type(control.basis) or before.control.timing.count != control.timing.count:
+    if type(before.control.basis) is not type(control.basis) or before.control.timing != control.timing:
         raise unlike
-    return Place(number, rank), carry(vector, before.control, control)
+    carried = carry(vector, before.control, control)
+    if carried.size != control.count:
+        raise SceneError(
+            "control.start", f"{folder} has other unknowns; give both the same control.spacing and control.sources"
+        )
+    return Place(number, rank), carried
 
 
 def part_name(window: int, stage: int, iteration: int) -> str:
@@ -109,7 +135,7 @@ def optimiser_of(stage: Stage, settings: Settings, number: int) -> Lbfgs:
     length = speed * math.sqrt(control.timing.count) * (1.0 if number == 0 else 0.3)
     if problem.liquid is not None:
         asked = [key.target if key.mask is None else key.target * key.mask for key in problem.keyframes]
-        wet = np.mean([np.count_nonzero(target > 0.5) for target in asked])
-        slack = _LIQUID_SLACK / max(float(wet), 1.0)
+        wet = sum(np.count_nonzero(target > 0.5) for target in asked) / max(len(asked), 1)
+        slack = _LIQUID_SLACK / max(wet, 1.0)
         return Lbfgs(control.metric(), length, settings.history, _LIQUID_TRIALS, slack)
     return Lbfgs(control.metric(), length, settings.history)

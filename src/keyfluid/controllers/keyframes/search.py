@@ -40,17 +40,20 @@ class Search:
         stages = plans[here.window]
         self.stage, self.final = stages[here.rank], stages[-1]
         self.label = self.stage.label
+        self.windows = [(stages[-1].window.first, stages[-1].window.last) for stages in plans]
         earlier = [stage for stages in plans[: here.window] for stage in stages] + list(stages[: here.rank])
         self.before = sum(stage.iterations for stage in earlier)
         self.total = sum(stage.iterations for stages in plans for stage in stages)
         self.evaluation = Evaluation(self.stage, settings, here.start)
         self.optimiser = optimiser_of(self.stage, settings, here.rank)
         self._values: dict[int, float] = {}
+        self._error: float | None = None
 
     def go(self, vector: np.ndarray, place: Place) -> Minimisation:
         """Search from a vector, or go on from where the place says."""
         state = place.state
         self._values = dict(place.values) if state is not None else {}
+        self._error = place.error if state is not None else None
         if state is None:
             state = self.optimiser.start(vector, self.evaluation)
             self.shell.count(evaluations=state.evaluations)
@@ -79,12 +82,12 @@ class Search:
 
     def _keep(self, state: Minimisation) -> None:
         shell, now, window, rank = self.shell, state.now, self.here.window, self.here.rank
-        error = self.evaluation.error if self.evaluation.evaluations else None
+        error = self._error = self.evaluation.error
         done = self.before + state.iteration
-        if error is not None:
-            shell.log(iteration=done, objective=now.value, error=error, stage=rank, window=window)
+        shell.log(iteration=done, objective=now.value, error=error, stage=rank, window=window)
         self._values[state.iteration] = now.value
         meta = {
+            "windows": self.windows,
             "window": window,
             "stage": rank,
             "kept": self.here.kept,
@@ -93,6 +96,7 @@ class Search:
             "evaluations": state.evaluations,
             "decrease": state.decrease if math.isfinite(state.decrease) else None,
             "stalled": state.stalled,
+            "error": error,
             "lowest": state.lowest,
         }
         keep = [*self.here.kept, *(part_name(window, rank, i) for i in sorted({*state.iterates, state.lowest}))]
@@ -101,11 +105,11 @@ class Search:
 
     def _say_why(self, state: Minimisation) -> None:
         """A search that ended early tells its reason."""
-        if not state.stalled or not self.evaluation.evaluations:
+        if not state.stalled:
             return
-        error, bound = self.evaluation.error, _bound(self.stage.problem)
+        bound = _bound(self.stage.problem)
         reason = state.stalled
-        if bound is not None and error <= bound + 0.03:
+        if bound is not None and self._error is not None and self._error <= bound + 0.03:
             reason += "; the smoke is as close as a rearrangement of it can be"
         elif _mass_gap(self.stage.problem) > 0.05:
             reason += '; the targets do not hold the mass that is there: see keyframe.mass ("resize" makes them)'

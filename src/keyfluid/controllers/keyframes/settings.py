@@ -79,7 +79,8 @@ class Settings:
         basis = value("basis", "potential")
         liquid = problem.liquid is not None
         spacing = value("spacing", 2 * grid.spacing if liquid else longest / (16 if dim == 2 else 8))
-        _refuse(problem, value("gamma", "auto"), value("schedule", "auto"), bool(value("sources", False)))
+        schedule = value("schedule", "auto")
+        _refuse(problem, value("gamma", "auto"), schedule, bool(value("sources", False)), value("start"))
         limit, dx = highest_wave(grid), grid.spacing
         cutoff = value("cutoff", None if dim == 2 or value("bands", "full") == "grow" else min(limit, _FULL_3D))
         if cutoff is not None and cutoff > limit * (1 + 1e-9):
@@ -119,7 +120,7 @@ class Settings:
             source_alpha=value("source_alpha", 0.01),
             act=None if value("act") is None else (value("act")[0], value("act")[1]),
             hold=_falls(problem) if value("hold", False) == "auto" else bool(value("hold", False)),
-            schedule=value("schedule", "auto"),
+            schedule=schedule,
             span=value("span"),
             rounds=value("rounds", 4),
             start=value("start"),
@@ -142,7 +143,7 @@ class Settings:
         return self.iterations if final_grid else max(1, self.iterations // 2)
 
     def cutoffs(self, problem: Problem) -> list[float | None]:
-        """The bands k_0, 2^a k_0, ... up to the cutoff, rounded down to half waves [Tang 2021, eq. 10]."""
+        """The bands k_0, 2^a k_0, ... up to the cutoff, rounded to whole waves [Tang 2021, eq. 10]."""
         if self.bands == "full":
             return [self.cutoff]
         last = self.cutoff if self.cutoff is not None else highest_wave(problem.grid)
@@ -166,8 +167,10 @@ def _falls(problem: Problem) -> bool:
     return 0.5 * abs(problem.liquid.gravity) * seconds**2 > problem.grid.size[problem.up]
 
 
-def _refuse(problem: Problem, gamma: str, schedule: str, sources: bool) -> None:
-    """What goes only with smoke, or only with liquids."""
+def _refuse(problem: Problem, gamma: str, schedule: str, sources: bool, start: str | None) -> None:
+    """What goes only with smoke, or only with liquids, and what shooting can't do."""
+    if schedule == "shooting" and start is not None:
+        raise SceneError("control.start", 'schedule "shooting" can not begin from another run; use another')
     if problem.liquid is None:
         if sources:
             raise SceneError("control.sources", "would let smoke appear where it is wanted; they are for a [liquid]")

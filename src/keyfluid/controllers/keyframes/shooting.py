@@ -29,7 +29,7 @@ from keyfluid.controllers.keyframes.stages import plan_stages
 from keyfluid.controllers.keyframes.task import Found, Task
 from keyfluid.controllers.keyframes.windows import Pieces, Window
 from keyfluid.controllers.keyframes.workers import Solver, solving
-from keyfluid.errors import KeyfluidError, SceneError
+from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.stage import State
@@ -66,8 +66,6 @@ class Shooting:
     """The rounds of one run."""
 
     def __init__(self, problem: Problem, settings: Settings, shell: Shell) -> None:
-        if settings.start is not None:
-            raise SceneError("control.start", 'schedule "shooting" can not begin from another run; use another')
         self.problem, self.shell = problem, shell
         self.layers = plan_layers(problem, settings.span)
         self.workers, self.settings = share_memory(problem, settings)
@@ -201,10 +199,7 @@ class Shooting:
             now = Round(number, [], closing)
             now.found.extend(self._read(checkpoint, now, i) for i in range(int(checkpoint.meta["done"])))
         except KeyError:
-            raise KeyfluidError(
-                "an optimisation has no frame to go on from: its forces are found for many frames at once; "
-                "resume it without --from, or run the scene again with --overwrite"
-            ) from None
+            raise KeyfluidError("the checkpoint does not fit the scene; run the scene again with --overwrite") from None
         return (before if number > 0 else None), now
 
     def _read(self, checkpoint: Checkpoint, of: Round, place: int) -> Found:

@@ -1,8 +1,9 @@
 """Windows that do not depend on each other, each in a process of its own with one thread.
 
 A worker is `python -m keyfluid.controllers.keyframes.workers`: it reads a task from its standard input, solves it,
-writes what it found, and ends when its input does. So it outlives neither Ctrl-C nor the death of its parent, and
-nothing of the parent's program runs in it. Bits do not depend on the number of workers: a task says all.
+writes what it found, and ends when its input does, or between two iterations when it has another parent than it began
+with. So it outlives neither Ctrl-C nor the death of its parent, and nothing of the parent's program runs in it. Bits do
+not depend on the number of workers: a task says all.
 """
 
 from __future__ import annotations
@@ -108,13 +109,16 @@ class _Crew:
 def work(tasks: BinaryIO, answers: BinaryIO) -> None:
     """Solve tasks until there are no more."""
     set_threads(1)
+    parent = os.getppid()
     while True:
         try:
             task = pickle.load(tasks)
         except EOFError:
             return
         try:
-            answer: Found | Exception = solve(task)
+            answer: Found | Exception = solve(task, lambda: os.getppid() != parent)
+        except Stopped:
+            return
         except KeyfluidError as error:
             answer = error
         pickle.dump(answer, answers)

@@ -122,7 +122,7 @@ class Admm:
             advection_residual=residuals[0],
             flow=report,
         )
-        self.converged = self.iteration >= FEWEST and change < settings.change_tolerance
+        self.converged = self.iteration >= FEWEST and change < settings.change_tolerance and self._dual_acts
         if self.last_change < change and self.last_change < NEAR * settings.change_tolerance:
             fixed_point.ceiling = fixed_point.alpha = CALMER * fixed_point.alpha
         self.last_change = change
@@ -146,9 +146,15 @@ class Admm:
             self.v += way
             self.fixed_point.v = self.fixed_point.v + way
 
+    @property
+    def _dual_acts(self) -> bool:
+        """Settled duals begin at zero, and the first problem that settles is only the penalty's."""
+        return not self.settings.settled_duals or bool(np.any(self.dual))
+
     def _move_duals(self, gap: np.ndarray, value: float) -> None:
         settings = self.settings
         if settings.settled_duals:
+            value += self.penalty * dot(self.dual, gap)
             settled = value > (1.0 - SETTLED) * self.settled_value
             self.settled_value = np.inf if settled else value
             if not settled:

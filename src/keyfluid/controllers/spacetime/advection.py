@@ -26,7 +26,7 @@ from functools import cached_property
 
 import numpy as np
 
-from keyfluid.controllers.spacetime.flow import Flow, dot
+from keyfluid.controllers.spacetime.flow import Flow, dot, peak
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.operators.base import Operator
@@ -37,6 +37,8 @@ MOST_HALVINGS = 12
 GROWTH, SHRINK = 1.5, 0.5
 ENOUGH = 0.45
 SMALLEST = 1e-6
+FASTEST = 100.0
+"""Cells per step by which v may change in a trial: a small K promises more than any step can carry."""
 SMOOTHING = 1.5
 """l, in cells."""
 
@@ -72,16 +74,21 @@ class Advection:
 
     def forward(self, v: np.ndarray) -> Sweep:
         """The smoke carried along, and 1/2 sum |rho - rho*|^2_C."""
-        densities = {name: [rho] for name, rho in self.starts.items()}
-        for k in range(v.shape[1]):
-            velocity = self._column(v, k)
-            for line in densities.values():
-                line.append(self.transport.forward(line[-1], velocity)[0])
+        densities = self.carried(v)
         match = 0.0
         for goal in self.goals:
             miss = self._miss(goal, densities)
             match += 0.5 * goal.weight * miss.dot(self.metric.apply(miss)[0])
         return Sweep(densities, match)
+
+    def carried(self, v: np.ndarray) -> dict[str, list[Field]]:
+        """The smoke before the first step and after each, of as many steps as v has."""
+        densities = {name: [rho] for name, rho in self.starts.items()}
+        for k in range(v.shape[1]):
+            velocity = self._column(v, k)
+            for line in densities.values():
+                line.append(self.transport.forward(line[-1], velocity)[0])
+        return densities
 
     def backward(self, v: np.ndarray, sweep: Sweep) -> np.ndarray:
         """Derivative of the match term by v: -(dA/dv)^T mu, column by column."""
@@ -161,6 +168,7 @@ class FixedPoint:
     ) -> tuple[Sweep, float]:
         direction = self.problem.smoothed(gap)
         promised = penalty * dot(gap, direction)
+        self.alpha = min(self.alpha, FASTEST / max(peak(direction), 1e-30))
         for _ in range(MOST_HALVINGS):
             trial = self.v + gap.dtype.type(self.alpha) * direction
             trial_sweep = self._forward(trial)

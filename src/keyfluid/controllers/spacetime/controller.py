@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,12 +14,12 @@ from keyfluid.controllers.spacetime.admm import Admm, FlowSolver, Record
 from keyfluid.controllers.spacetime.advection import Advection, Goal
 from keyfluid.controllers.spacetime.flow import Flow
 from keyfluid.controllers.spacetime.gauss_newton import GaussNewton
-from keyfluid.controllers.spacetime.horizon import Horizon, stations
+from keyfluid.controllers.spacetime.horizon import Horizon, all_windows, stations
 from keyfluid.controllers.spacetime.multigrid import Multigrid
 from keyfluid.controllers.spacetime.refuse import refuse
-from keyfluid.controllers.spacetime.replay import Replay, Units
+from keyfluid.controllers.spacetime.replay import Replay, Units, relative_error
 from keyfluid.controllers.spacetime.settings import Settings
-from keyfluid.errors import KeyfluidError
+from keyfluid.errors import SceneError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.operators.advect import Advect
@@ -36,6 +36,12 @@ FINEST, WIDEST = 0.5, 0.25
 ROUGHLY = 3.0
 """Of the stop rule's tolerance, while keyframes are approached one by one."""
 
+LIKELY_ROUNDS, PER_ROUND = 30, 30.0
+"""Of the time told beforehand: outer iterations, and free simulations that take as long as one (docs/results.md)."""
+
+MOST_MEMORY = 0.9
+"""Share of the machine's that a run may plan with."""
+
 INEXACT = 0.02
 """Share of a subproblem's first residual at which its solver may stop: the guide moves again."""
 
@@ -43,17 +49,51 @@ INEXACT = 0.02
 class Spacetime:
     """The controller."""
 
+    begins_from_frames = False
+
+    def check(self, problem: Problem, shell: Shell) -> None:
+        refuse(problem, problem.steps_per_frame or 1)
+        need, limit = problem.memory_estimate_bytes + self.memory_bytes(problem), problem.memory_limit_bytes
+        if limit is not None and need > MOST_MEMORY * limit:
+            raise SceneError(
+                "control.method",
+                f'"spacetime" holds all steps at once, about {need / 2**30:.3g} GiB here, and this machine has '
+                f"{limit / 2**30:.3g} GiB; lower domain.resolution or the frames until the last keyframe, or set "
+                "control.horizon",
+            )
+
     def memory_bytes(self, problem: Problem) -> int:
         """v, v*, lambda and the last v, what a subproblem holds beside them, and densities of three sweeps."""
         return sum(memory_plan(problem).values())
 
+    def simulations(self, problem: Problem) -> float:
+        """Rounds until the stop rule, most likely, by what one of them takes."""
+        plan = Plan.of(problem)
+        rounds = min(LIKELY_ROUNDS, plan.settings.iterations)
+        share = plan.steps / (problem.frames * plan.steps_per_frame)
+        return PER_ROUND * rounds * share * (2 if plan.approaches else 1)
+
+    def stored_bytes(self, problem: Problem) -> int:
+        """v, v*, lambda, u and the last v, twice while a checkpoint is replaced."""
+        plan = Plan.of(problem)
+        return 2 * 5 * problem.dtype.itemsize * problem.grid.value_count(Kind.FACES) * plan.steps
+
+    def plan_lines(self, problem: Problem) -> Sequence[str]:
+        """What will be searched, and what that takes."""
+        plan = Plan.of(problem)
+        longest = plan.longest_window
+        unknowns = problem.grid.value_count(Kind.FACES) * longest
+        parts = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in memory_plan(problem).items())
+        lines = [f"{unknowns:,} velocities in {longest} steps; {parts}"]
+        if plan.approaches:
+            lines.append(f"{len(plan.stations)} keyframes one after the other, roughly, then all together")
+        elif len(plan.windows) > 1:
+            lines.append(f"{len(plan.windows)} windows one after the other; the numbers are the longest's")
+        return lines
+
     def run(self, problem: Problem, shell: Shell) -> None:
         plan = Plan.of(problem)
         restored = shell.restored
-        if restored is not None and "phase" not in restored.meta:
-            raise KeyfluidError(
-                'method = "spacetime" optimises all frames together and can\'t begin from one; resume without --from'
-            )
         if restored is not None and restored.meta["phase"] == "replay":
             replay = plan.replay(None)
             replay.restore(restored.arrays, int(restored.meta["frame"]))
@@ -67,6 +107,10 @@ class Spacetime:
             del approach
         self._windows(plan, shell, "optimise", horizon, restored, begin)
         replay = plan.replay(horizon.kick)
+        assert horizon.forces is not None
+        for key, error in replay.engine_errors(horizon.forces).items():
+            shell.log(frame=key.frame, engine_error=error)
+            shell.note(f"{key.path}: the same forces on the engine's smoke model come to an error of {error:.3f}")
         shell.frame(replay.first())
         self._replay(plan, shell, horizon.forces, replay)
 
@@ -125,8 +169,10 @@ class Plan:
         steps_per_frame = problem.steps_per_frame or 1
         dt = 1.0 / (problem.fps * steps_per_frame)
         refuse(problem, steps_per_frame)
-        settings = Settings.of(problem.scene.control, problem.grid.spacing, max(problem.grid.size), dt)
         goals = goals_of(problem, steps_per_frame)
+        settings = Settings.of(
+            problem.scene.control, problem.grid.spacing, max(problem.grid.size), dt, max(goal.weight for goal in goals)
+        )
         units = Units(problem.grid.spacing, dt, problem.peaks)
         return cls(problem, settings, units, steps_per_frame, max(goal.step for goal in goals), goals)
 
@@ -134,14 +180,24 @@ class Plan:
     def approaches(self) -> bool:
         """Whether keyframes are met one after the other before all together (horizon.py)."""
         control = self.problem.scene.control
-        return control.approach and control.horizon is None and len(self._stations) > 1
+        return control.approach and control.horizon is None and len(self.stations) > 1
 
     @cached_property
-    def _stations(self) -> list[int]:
+    def stations(self) -> list[int]:
+        """Steps at which the approach stops."""
         return stations([goal.step for goal in self.goals])
 
+    @cached_property
+    def windows(self) -> list[tuple[int, int]]:
+        """(start, stop) of the steps that are optimised together: one, or those of a receding horizon."""
+        return all_windows(self._stops, 0, self._reach)
+
+    @property
+    def longest_window(self) -> int:
+        return max(stop - start for start, stop in self.windows)
+
     def approach(self) -> Horizon:
-        horizon = self._horizon(self._stations, 0)
+        horizon = self._horizon(self.stations, 0)
         horizon.air = np.empty((horizon.velocity.data.size, self.steps), self.problem.dtype)
         return horizon
 
@@ -150,9 +206,16 @@ class Plan:
         return replace(self, settings=replace(self.settings, change_tolerance=ROUGHLY * self.settings.change_tolerance))
 
     def horizon(self) -> Horizon:
+        return self._horizon(self._stops, self._reach)
+
+    @property
+    def _stops(self) -> list[int]:
+        return sorted({goal.step for goal in self.goals})
+
+    @property
+    def _reach(self) -> int | None:
         frames = self.problem.scene.control.horizon
-        stops = sorted({goal.step for goal in self.goals})
-        return self._horizon(stops, None if frames is None else frames * self.steps_per_frame)
+        return None if frames is None else frames * self.steps_per_frame
 
     def _horizon(self, stops: list[int], horizon: int | None) -> Horizon:
         return Horizon(
@@ -224,8 +287,9 @@ def pyramid(grid: Grid) -> Blur:
 
 
 def log(shell: Shell, admm: Admm, record: Record, phase: str, horizon: Horizon) -> None:
+    """A round in the history, and for the person who waits."""
     assert admm.sweep is not None
-    errors = [relative_error(goal, admm.sweep.densities) for goal in admm.advection.goals]
+    error = max(goal_error(goal, admm.sweep.densities) for goal in admm.advection.goals)
     shell.log(
         iteration=horizon.rounds + admm.iteration,
         together=float(phase == "optimise"),
@@ -234,7 +298,7 @@ def log(shell: Shell, admm: Admm, record: Record, phase: str, horizon: Horizon) 
         objective=record.objective,
         match=record.match,
         force=record.force,
-        error=max(errors),
+        error=error,
         gap=record.gap,
         change=record.change if math.isfinite(record.change) else 1.0,
         advection_residual=record.advection_residual,
@@ -242,23 +306,21 @@ def log(shell: Shell, admm: Admm, record: Record, phase: str, horizon: Horizon) 
         flow_iterations=record.flow.cg_iterations,
         penalty=admm.penalty,
     )
-    shell.progress(admm.iteration, admm.settings.iterations, "iteration", max(errors), f"change {record.change:.2g}")
+    left = horizon.windows_left + (phase == "approach")
+    done, most = horizon.rounds + admm.iteration, horizon.rounds + left * admm.settings.iterations
+    shell.progress(done, most, "iteration", error, f"change {record.change:.2g}")
 
 
-def relative_error(goal: Goal, densities: Mapping[str, list[Field]]) -> float:
-    """|rho - rho*| / |rho*|, inside the goal's mask."""
-    share = 1.0 if goal.mask is None else goal.mask.reshape(-1)
-    miss = share * (densities[goal.field][goal.step].data.astype(np.float64) - goal.target.data)
-    return float(np.linalg.norm(miss) / np.linalg.norm(share * goal.target.data))
+def goal_error(goal: Goal, densities: Mapping[str, list[Field]]) -> float:
+    return relative_error(densities[goal.field][goal.step], goal.target, goal.mask)
 
 
 def memory_plan(problem: Problem) -> dict[str, int]:
     """Bytes by what they are for; the paper's bound is 8 n^d (1 + d) N numbers."""
-    steps_per_frame = problem.steps_per_frame or 1
-    last = max((min(key.frame + key.hold, problem.frames) for key in problem.keyframes), default=0)
+    plan = Plan.of(problem)
     item = problem.dtype.itemsize
-    velocities = item * problem.grid.value_count(Kind.FACES) * last * steps_per_frame
-    densities = item * problem.grid.count * last * steps_per_frame * len(problem.densities)
+    velocities = item * problem.grid.value_count(Kind.FACES) * plan.longest_window
+    densities = item * problem.grid.count * plan.longest_window * len(problem.densities)
     return {
         "v, v*, lambda, the last v": 4 * velocities,
         "guide, gradient, direction and work of a subproblem": 5 * velocities,

@@ -37,14 +37,25 @@ def stations(goals: Sequence[int]) -> list[int]:
 def next_window(goals: Sequence[int], start: int, horizon: int | None) -> tuple[int, int]:
     """(stop, keep): the window's last step, and the step up to which its forces are kept; `goals` in order.
 
-    A horizon of 0 takes the goals one by one.
+    A horizon of 0 takes the goals one by one. The first step of a window moves with the air it finds: where a goal
+    follows the kept part at once, the window reaches to it, so that this air has been steered there.
     """
     ahead = [goal for goal in goals if goal > start]
-    if horizon is None or ahead[-1] <= start + horizon:
-        return ahead[-1], ahead[-1]
-    stop = max([ahead[0], *(goal for goal in ahead if goal <= start + horizon)])
-    keep = max([ahead[0], *(goal for goal in ahead if goal <= start + horizon // 2)])
-    return stop, keep
+    stop = ahead[-1] if horizon is None else max([ahead[0], *(goal for goal in ahead if goal <= start + horizon)])
+    keep = max([ahead[0], *(goal for goal in ahead if goal <= start + (horizon or 0) // 2)])
+    if stop == keep and keep + 1 in ahead:
+        stop = keep + 1
+    return (stop, stop) if stop == ahead[-1] else (stop, keep)
+
+
+def all_windows(goals: Sequence[int], start: int, horizon: int | None) -> list[tuple[int, int]]:
+    """(start, stop) of this window and all that follow."""
+    found = []
+    while start < goals[-1]:
+        stop, keep = next_window(goals, start, horizon)
+        found.append((start, stop))
+        start = keep
+    return found
 
 
 @dataclass(eq=False)
@@ -77,6 +88,11 @@ class Horizon:
         stop, keep = next_window(self.stops, self.start, self.horizon)
         return stop - self.start, keep - self.start
 
+    @property
+    def windows_left(self) -> int:
+        """This one included."""
+        return len(all_windows(self.stops, self.start, self.horizon))
+
     def window_goals(self) -> list[Goal]:
         steps, _ = self.window()
         return [
@@ -94,7 +110,7 @@ class Horizon:
         self.forces[:, self.start + 1 : self.start + 1 + kept] = admm.u[:, 1 : 1 + kept]
         if self.air is not None:
             self.air[:, self.start : self.start + keep] = admm.v[:, :keep]
-        carried = admm.advection.forward(np.ascontiguousarray(admm.v[:, :keep])).densities
+        carried = admm.advection.carried(np.ascontiguousarray(admm.v[:, :keep]))
         self.densities = {name: line[-1] for name, line in carried.items()}
         if keep < steps:
             self.velocity = self.velocity.like(np.ascontiguousarray(admm.v[:, keep]))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from keyfluid.boundary import Boundary
 from keyfluid.controllers.interface import Problem
 from keyfluid.errors import SceneError
-from keyfluid.solvers.fas import depth
+from keyfluid.solvers.fas import COARSEST, depth
 
-COARSEST = 12
+LONGEST = 12
 """Cells along the longest side of the coarsest grid that the paper's ten smoothings still solve."""
 
 INSTEAD = 'or use method = "target" or "adjoint"'
@@ -29,13 +29,13 @@ def refuse(problem: Problem, steps_per_frame: int) -> None:
         raise SceneError("smoke.vorticity", f'"spacetime" has no vorticity confinement; set it to 0, {INSTEAD}')
     if problem.scene.control.solver == "fas":
         _refuse_sizes(problem.grid.cells)
-    keys = [(i, key) for i, key in enumerate(problem.keyframes) if key.weight > 0]
+    keys = [key for key in problem.keyframes if key.weight > 0]
     if not keys:
         raise SceneError("keyframe", '"spacetime" needs a keyframe whose weight is above 0')
-    for i, key in keys:
+    for key in keys:
         if key.frame * steps_per_frame < 2 and not problem.scene.control.free_start:
             raise SceneError(
-                f"keyframe[{i}].frame",
+                f"{key.path}.frame",
                 "the first step moves with the initial velocity, which is given; put the keyframe two steps or more "
                 "after the start, or set control.free_start",
             )
@@ -44,11 +44,11 @@ def refuse(problem: Problem, steps_per_frame: int) -> None:
 def _refuse_sizes(cells: tuple[int, ...]) -> None:
     """Multigrid halves all axes together; a coarsest grid that is still large would not be solved."""
     halvings = depth(cells) - 1
-    left = max(cells) >> halvings
-    if left > COARSEST:
+    ends = " x ".join(str(n >> halvings) for n in cells)
+    if max(cells) >> halvings > LONGEST:
         raise SceneError(
             "control.solver",
-            f'"fas" halves the grid until {COARSEST} cells or fewer are left, but {" x ".join(map(str, cells))} ends '
-            f"at {left}; use sides that are multiples of {1 << max(1, (max(cells) // COARSEST).bit_length())}, "
-            'or solver = "gauss-newton"',
+            f'"fas" halves all sides together, to at most {LONGEST} cells on the longest and {COARSEST} or more on the '
+            f"shortest, but {' x '.join(map(str, cells))} ends at {ends}; use sides with more factors of two and nearer"
+            ' in length, or solver = "gauss-newton"',
         )

@@ -7,16 +7,30 @@ Inside in cells and steps and units of peak density; a frame is in metres, secon
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from keyfluid.controllers.interface import FrameRecord, Problem
+from keyfluid.controllers.interface import FrameRecord, Keyframe, Problem
+from keyfluid.controllers.march import Clock
+from keyfluid.controllers.smoke_steps import SmokeSteps
+from keyfluid.controllers.spacetime.flow import dot
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
+from keyfluid.models.stage import State
 from keyfluid.operators.base import Operator
 from keyfluid.operators.step_implicit import StepImplicit
+
+
+def relative_error(reached: Field, target: Field, mask: np.ndarray | None) -> float:
+    """|rho - rho*| / |rho*|, inside a mask; of a region that should be empty, over the whole target."""
+    share = np.float64(1.0) if mask is None else mask.reshape(-1).astype(np.float64)
+    wanted = share * target.data
+    miss = share * reached.data - wanted
+    size = dot(wanted, wanted) or dot(target.data, target.data)
+    return math.sqrt(dot(miss, miss) / size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +56,7 @@ class Units:
 
 @dataclass(eq=False)
 class Replay:
-    """The state after `step` steps, all in cells and steps."""
+    """The state at `frame`, in cells and steps."""
 
     problem: Problem
     units: Units
@@ -75,6 +89,22 @@ class Replay:
         self.frame += 1
         memory = {"steps": self.frame * self.steps_per_frame}
         return FrameRecord(self.frame, self._state(), mean if steered else None, carriers, {}, memory)
+
+    def engine_errors(self, forces: np.ndarray) -> dict[Keyframe, float]:
+        """How well the same forces meet each keyframe in the engine's smoke model, from the start."""
+        problem, dt = self.problem, self.units.dt
+        steps, errors = SmokeSteps(problem), {}
+        state: State = {**problem.densities, "velocity": self.velocity * self.units.speed}
+        for k in range(max(key.frame for key in problem.keyframes) * self.steps_per_frame):
+            force = None
+            if k + 1 < forces.shape[1]:
+                force = self.velocity.like(np.ascontiguousarray(forces[:, k + 1])) * self.units.force
+            state = steps.advance(state, Clock(k, dt), force).state
+            for key in problem.keyframes:
+                if key.frame * self.steps_per_frame == k + 1:
+                    target = Field.of(problem.grid, Kind.CENTRES, key.target, dtype=problem.dtype)
+                    errors[key] = relative_error(state[key.field], target, key.mask)
+        return errors
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"velocity": self.velocity.data, **{f"rho.{name}": rho.data for name, rho in self.densities.items()}}

@@ -14,7 +14,8 @@ over time that does not change:
 
 DENSITY stands for 1 / rho_max^2 of the paper's unknown densities: 2e-4, a peak of 70. The paper does not give it, so it
 was fitted: 1e-3, 2.5e-4, 2e-4 and 1e-4 were tried on letters, for errors below 0.12 at r = 1e3 (docs/results.md).
-K only steers the iteration, not its end: K' = DENSITY K on any grid.
+K only steers the iteration, not its end: K' = DENSITY K on any grid, times the largest weight of a keyframe, since what
+it is weighed against has that factor.
 """
 
 from __future__ import annotations
@@ -45,11 +46,11 @@ class Settings:
     free_start: bool
 
     @classmethod
-    def of(cls, control: Any, spacing: float, longest: float, dt: float) -> Settings:
-        """From [control] of a scene; lengths in metres, dt in seconds."""
+    def of(cls, control: Any, spacing: float, longest: float, dt: float, weight: float = 1.0) -> Settings:
+        """From [control] of a scene; lengths in metres, dt in seconds. weight: the largest of any keyframe."""
         return cls(
             force_weight=force_weight(control.r, spacing, longest, dt),
-            penalty=DENSITY * control.K,
+            penalty=DENSITY * control.K * weight,
             beta=control.beta,
             flow_tolerance=control.flow_tolerance,
             change_tolerance=control.tolerance,

@@ -38,6 +38,10 @@ class Shooting:
     steps: int
     scaled: bool = False
     sweep: Sweep | None = None
+    start: Field | None = None
+    """v_0; None: rest."""
+    _at: np.ndarray | None = None
+    """Where `sweep` is from."""
     _step: StepImplicit = field(init=False)
     _scales: Filters = field(init=False)
 
@@ -58,7 +62,8 @@ class Shooting:
         before = self.sweep
         while state.iteration < most and not state.stalled:
             state = lbfgs.advance(state, self.evaluate)
-            now = self.simulate(self.forces(state.now.x))[1]
+            now = self.sweep if self._at is state.now.x else self.simulate(self.forces(state.now.x))[1]
+            assert now is not None
             change = density_change(before, now)
             before = now
             if told(state, change) or change < tolerance:
@@ -75,7 +80,7 @@ class Shooting:
     def evaluate(self, z: np.ndarray) -> tuple[float, np.ndarray]:
         u = self.forces(z)
         v, sweep = self.simulate(u)
-        self.sweep = sweep
+        self.sweep, self._at = sweep, z
         value = sweep.match + 0.5 * self.force_weight * dot(u, u)
         v_bar = self.advection.backward(v, sweep)
         gradient = u.dtype.type(self.force_weight) * u
@@ -93,6 +98,8 @@ class Shooting:
     def simulate(self, u: np.ndarray) -> tuple[np.ndarray, Sweep]:
         """Velocities v_0 .. v_{N-1} and the smoke they carry."""
         v = np.zeros((u.shape[0], self.steps), u.dtype)
+        if self.start is not None:
+            v[:, 0] = self.start.data
         now = self._field(v[:, 0])
         for k in range(1, self.steps):
             (now,) = self._step.forward(now, self._field(u[:, k - 1]) * (1.0 / self.flow.grid.spacing))
