@@ -169,3 +169,23 @@ def test_another_scene_is_no_edit(plume, tmp_path):
         problem_of(edit_of(plume).replace(str(plume.folder), str(tmp_path)))
     with pytest.raises(KeyfluidError, match="changes no other run"):
         problem_of(edit_of(plume).replace('method = "spectral"\niterations = 20', 'method = "target"'))
+
+
+def test_a_run_sized_by_its_first_keyframe_can_be_edited(tmp_path):
+    """Its smoke keeps the run's mass, whatever is asked of it now; a frame of it keeps its densities."""
+    sized = PLUME.replace("radius = 0.15 }", 'radius = 0.1, mass = "first-key" }')
+    base = keyfluid.run(sized + STEERED, tmp_path / "run", threads=1)
+    change = sized + EDIT.format(run=base.folder, first=3, last=8, frame=7, change="bend = 10.0", control="")
+    problem = problem_of(change)
+    began = base.frames[0].densities["density"].sum()
+    assert problem.densities["density"].data.sum() == pytest.approx(began, rel=1e-3)
+    assert problem.keyframes[0].target.max() == pytest.approx(base.frames[7].densities["density"].max(), rel=0.05)
+
+
+def test_a_hold_stays_inside_the_window_and_a_run_must_be_finished(plume, tmp_path):
+    with pytest.raises(KeyfluidError, match=r"keyframe\[0\]\.frame: lies outside the edit window"):
+        problem_of(edit_of(plume, "hold = 2", last=8, frame=7))
+    calls = iter(range(1000))
+    half = keyfluid.run(PLUME, tmp_path / "half", threads=1, should_stop=lambda: next(calls) >= 3)
+    with pytest.raises(KeyfluidError, match=r"edit\.run: .*not finished"):
+        problem_of(edit_of(half))

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -113,6 +120,47 @@ def test_a_fault_in_a_process_is_told():
     task = Task(problem, poor, Window(0, 5), None, None, None, (5,))
     with pytest.raises(KeyfluidError, match="too small"), solving(2, lambda: False) as solve:
         list(solve([task]))
+
+
+def test_a_worker_ends_with_its_parent(tmp_path):
+    """A process is killed while its worker solves a window that would take an hour."""
+    problem = problem_of(SCENE.replace("resolution = 16", "resolution = 160"))
+    patient = replace(Settings.of(problem), iterations=10**6, tau=-1.0)
+    task = Task(problem, patient, Window(0, 5), None, None, None, (5,))
+    (tmp_path / "task").write_bytes(pickle.dumps(task))
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, str(tmp_path / "task")], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    worker = int(parent.stdout.readline())
+    time.sleep(4.0)
+    assert Path(f"/proc/{worker}").exists()
+    parent.kill()
+    parent.wait()
+    for _ in range(300):
+        if not running(worker):
+            return
+        time.sleep(0.1)
+    os.kill(worker, signal.SIGKILL)
+    pytest.fail("the worker went on alone")
+
+
+PARENT = """
+import os, subprocess, sys
+command = [sys.executable, "-m", "keyfluid.controllers.keyframes.workers", str(os.getpid())]
+worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+print(worker.pid, flush=True)
+worker.stdin.write(open(sys.argv[1], "rb").read())
+worker.stdin.flush()
+worker.stdout.read()
+"""
+
+
+def running(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def scene(*keys, masked=()):

@@ -13,6 +13,7 @@ from PIL import Image
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.shapes import Extrusion, Picture, Placement, load_image, mass_of
+from keyfluid.shapes.image import load_brightness
 
 
 def save(tmp_path, array, name="picture.png"):
@@ -153,3 +154,15 @@ def test_damaged_files_raise_one_clear_error(tmp_path_factory, data):
         assert "\n" not in str(error)  # noqa: PT017
     else:
         assert np.all(np.isfinite(picture.rasterize((8, 8), 0.125)))
+
+
+def test_a_picture_of_smoke_is_read_by_brightness_and_what_is_transparent_is_black(tmp_path):
+    pixels = np.full((4, 6, 4), 255, dtype=np.uint8)
+    pixels[..., :3] = 128
+    pixels[0, 0, 3] = 0  # erased; to load_image the rest is then opaque, and white
+    path = save(tmp_path, pixels)
+    lit = load_brightness(path)
+    assert lit.shape == (6, 4)
+    assert lit[0, 3] == 0
+    np.testing.assert_allclose(np.delete(lit.ravel(), 3), 128 / 255, atol=1e-6)
+    assert load_image(path).pixels.mean() > 0.9

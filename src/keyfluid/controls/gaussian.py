@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 
 from keyfluid.controls.basis import Basis
 from keyfluid.controls.resample import apply_matrices
-from keyfluid.errors import KeyfluidError
+from keyfluid.errors import SceneError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 
@@ -33,13 +33,14 @@ class _Lattice:
 
     def __init__(self, grid: Grid, dtype: np.typing.DTypeLike, spacing: float, radius: float) -> None:
         if not (spacing > 0 and radius > 0):
-            raise KeyfluidError(f"control: spacing {spacing} and radius {radius} must be positive, in metres")
+            raise SceneError("control.spacing", f"spacing {spacing} and radius {radius} must be positive, in metres")
         if radius < 0.5 * grid.spacing:
-            raise KeyfluidError(
-                f"control: a radius of {radius:.3g} m is below half a cell ({grid.spacing:.3g} m); faces would miss it"
+            raise SceneError(
+                "control.radius",
+                f"{radius:.3g} m is below half a cell ({grid.spacing:.3g} m), and faces would miss it; enlarge it",
             )
         if spacing > max(grid.size):
-            raise KeyfluidError(f"control: a spacing of {spacing:.3g} m is longer than the domain")
+            raise SceneError("control.spacing", f"{spacing:.3g} m is longer than the domain; lower it")
         self.grid, self.radius = grid, radius
         self.dtype: np.dtype = np.dtype(dtype)
         self.counts = tuple(max(1, round(side / spacing)) for side in grid.size)

@@ -35,7 +35,7 @@ class OptimisedControl(Table):
     tau: Annotated[float, number(at_least=0, at_most=1)] | None = Field(
         default=None,
         description="tau: a stage ends when an iteration lowers the objective by less than this share; default "
-        "5e-5 in 2D, 1e-5 in 3D, as the paper's",
+        "5e-5 in 2D, 1e-5 in 3D, as the paper's; of a liquid 0",
     )
     history: Annotated[int, whole(1, 100)] | None = Field(
         default=None, description="pairs that L-BFGS remembers; each takes two vectors of memory; default 10"
@@ -47,7 +47,9 @@ class OptimisedControl(Table):
         "the smoke hardly meets its target, else nothing",
     )
     blur: list[NotNegative] | None = Field(
-        default=None, description="widths (standard deviation) in metres, wide to narrow; default [0.04, 0.02, 0] L"
+        default=None,
+        description="widths (standard deviation) in metres, wide to narrow; default [0.04, 0.02, 0] L; of a liquid the "
+        "widths w of its gamma, default 4, 2 and 1 cells",
     )
     levels: Annotated[int, whole(1, 12)] | None = Field(default=None, description="of the pyramid; default 4")
     alpha: Multiplier | None = Field(
@@ -61,13 +63,13 @@ class OptimisedControl(Table):
     shear: Multiplier | None = Field(
         default=None,
         description="price of velocity differences within a cell and a step; keeps flows such that the grid can "
-        "follow them, or the match is the grid's blur and not the flow's; default 1 in 2D, 3 in 3D, 0 where "
-        "a run is edited, whose own flow would pay too",
+        "follow them, or the match is the grid's blur and not the flow's; default 1 in 2D, 3 in 3D, 0 for liquids and "
+        "where a run is edited, whose own flow would pay too",
     )
     coarse: Annotated[int, whole(0, 8)] | None = Field(
         default=None,
         description="grids of half, a quarter, ... the resolution to solve on first; default: down to 32 cells in 2D, "
-        "16 in 3D",
+        "16 in 3D, none for liquids",
     )
     schedule: Literal["auto", "all", "sequence", "halves", "shooting"] | None = Field(
         default=None,
@@ -153,8 +155,8 @@ class SpectralControl(OptimisedControl):
     )
     cutoff: Positive | None = Field(
         default=None,
-        description="shortest waves, k in cycles per longest side (a sine of index m has k = m/2); default: all in 2D, "
-        "16 in 3D",
+        description="shortest waves, k in cycles per longest side (a sine of index m has k = m/2); default: all in 2D "
+        'and with bands = "grow", else 16 in 3D',
     )
     first_band: Positive | None = Field(default=None, description="k_0 of the first band, cycles; default 1")
     growth: Annotated[float, number(at_least=0.1, at_most=10)] | None = Field(

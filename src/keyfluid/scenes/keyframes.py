@@ -224,8 +224,9 @@ class TargetMaker:
         if mask is None and body.kind != "run":
             values = values_present(plan.start, plan.emitted(frame), plan.peak, self.grid.spacing)
             bound = rearrangement_bound(values, drawn)
+        covered = self._covered(path, body, drawn, solids, time)
         if frame == entry.frame:
-            self._warn(path, body, drawn, bound, rule, solids, time)
+            self._warn(path, body, bound, rule, covered, time)
         self.keyframes.append(
             Keyframe(
                 frame,
@@ -250,15 +251,16 @@ class TargetMaker:
                 f"domain.resolution = {need} or larger letters would do"
             )
 
+    def _covered(self, path: str, body: PlacedBody, drawn: np.ndarray, solids: Obstacles, time: float) -> float:
+        """The share of a target that lies inside an obstacle; all of it can't be."""
+        now = solids(time)
+        covered = float(drawn[now.solid].sum() / drawn.sum()) if now is not None else 0.0
+        if covered > 1 - 1e-9:
+            raise SceneError(f"{path}.{body.kind}", "lies inside an obstacle at its frame; move one of them")
+        return covered
+
     def _warn(
-        self,
-        path: str,
-        body: PlacedBody,
-        drawn: np.ndarray,
-        bound: float | None,
-        rule: str,
-        solids: Obstacles,
-        time: float,
+        self, path: str, body: PlacedBody, bound: float | None, rule: str, covered: float, time: float
     ) -> None:
         if body.leaves_domain(self.grid, time)[1]:
             self.warnings.append(f"{path}: part of it lies outside the domain and is cut off")
@@ -267,12 +269,5 @@ class TargetMaker:
                 rule, "a finer resolution or larger shapes help"
             )
             self.warnings.append(f"{path}: no flow gets its relative error below {bound:.2f}; {advice}")
-        now = solids(time)
-        if now is not None:
-            covered = float(drawn[now.solid].sum() / drawn.sum())
-            if covered > 1 - 1e-9:
-                raise SceneError(f"{path}.{body.kind}", "lies inside an obstacle at its frame; move one of them")
-            if covered > _CUT:
-                self.warnings.append(
-                    f"{path}: {100 * covered:.0f} % of it lies inside an obstacle at its frame"
-                )
+        if covered > _CUT:
+            self.warnings.append(f"{path}: {100 * covered:.0f} % of it lies inside an obstacle at its frame")

@@ -139,6 +139,11 @@ class _Builder:
     def build(self) -> Problem:
         scene, grid = self.scene, self.grid
         self._compare_sizes()
+        edit = None
+        if scene.edit is not None:
+            with self.at("edit.run"):
+                edit = open_edit(scene.edit, scene)
+        raise_any(self.faults)
         solids = self._solids()
         sources = self._sources()
         starts = self._starts()
@@ -148,11 +153,6 @@ class _Builder:
         assert solids is not None
         now = solids(0.0)
         solid = now.solid if now is not None else np.zeros(grid.cells, dtype=bool)
-        edit = None
-        if scene.edit is not None:
-            with self.at("edit.run"):
-                edit = open_edit(scene.edit, scene)
-        raise_any(self.faults)
         plans = {f.name: FieldPlan(f.name, scene, grid, starts, sources, solid) for f in scene.matter.field}
         for plan in plans.values():
             with self.at(start_path(scene, 0)):

@@ -20,7 +20,7 @@ from keyfluid.controllers.liquid_steps import distance_wanted
 from keyfluid.controllers.march import Clock
 from keyfluid.controllers.steps import steps_of
 from keyfluid.controls import Control, ControlForcing
-from keyfluid.errors import KeyfluidError
+from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.fields import Field, density
 from keyfluid.models.stage import State
 from keyfluid.objectives import (
@@ -140,7 +140,10 @@ class Evaluation:
         budget = settings.budget or (None if limit is None else int(SHARE * limit))
         vectors = optimiser_bytes(stage.control, settings.history)
         sheared = problem.velocity.data.nbytes if settings.shear > 0 else 0
-        self._rollout = Rollout(model, steps, budget, vectors, first, sheared)
+        try:
+            self._rollout = Rollout(model, steps, budget, vectors, first, sheared)
+        except KeyfluidError as error:
+            raise SceneError("control.memory", str(error).removeprefix("memory: ")) from None
         choose_allocation(self.plan.total_bytes, None if settings.budget is not None else limit)
         if start is None and problem.edit is not None:
             start = problem.edit.record(problem.edit.first).state

@@ -21,8 +21,6 @@ from keyfluid.models.stage import State
 
 def plan_layers(problem: Problem, span: int | None) -> tuple[list[Window], list[Window]]:
     """The windows of both layers; span: their length in frames, None: two keyframes' worth."""
-    if problem.liquid is not None:
-        raise SceneError("control.schedule", '"shooting" is for smoke; a liquid takes "all", "sequence" or "halves"')
     (whole,) = plan_windows(problem, "all")
     frames = _known_frames(problem, whole)
     if len(frames) < 2:

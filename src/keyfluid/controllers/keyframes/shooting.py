@@ -184,7 +184,15 @@ class Shooting:
         meta = {"round": now.number, "closing": now.closing, "done": len(now.found), "logged": self.logged}
         shell.checkpoint(arrays, meta, _part(now, place), keep)
         error = found.course[-1][1]
-        shell.progress(place + 1, len(self._layer(now)), "window", error, f"round {now.number}")
+        shell.progress(*self._progress(now), "window", error, f"round {now.number}")
+
+    def _progress(self, now: Round) -> tuple[int, int]:
+        """Windows solved, and those of all rounds and the closing if no round is spared."""
+        rounds = self.settings.rounds
+        before = sum(len(self.layers[number % 2]) for number in range(now.number))
+        left = sum(len(self.layers[number % 2]) for number in range(now.number, rounds))
+        closing = len(self._layer(now)) if now.closing else len(self.layers[(rounds - 1) % 2])
+        return before + len(now.found), before + (0 if now.closing else left) + closing
 
     def _restored(self) -> tuple[Round | None, Round]:
         checkpoint = self.shell.restored

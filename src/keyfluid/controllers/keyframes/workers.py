@@ -1,9 +1,9 @@
 """Windows that do not depend on each other, each in a process of its own with one thread.
 
-A worker is `python -m keyfluid.controllers.keyframes.workers`: it reads a task from its standard input, solves it,
-writes what it found, and ends when its input does, or between two iterations when it has another parent than it began
-with. So it outlives neither Ctrl-C nor the death of its parent, and nothing of the parent's program runs in it. Bits do
-not depend on the number of workers: a task says all.
+A worker is `python -m keyfluid.controllers.keyframes.workers PARENT`: it reads a task from its standard input, solves
+it, writes what it found, and ends when its input does, or between two iterations when PARENT is no longer its parent.
+So it outlives neither Ctrl-C nor the death of its parent, and nothing of the parent's program runs in it. Bits do not
+depend on the number of workers: a task says all.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Crew:
 
     def __init__(self, count: int, stop: Callable[[], bool]) -> None:
         self._stop = stop
-        command = [sys.executable, "-m", __name__]
+        command = [sys.executable, "-m", __name__, str(os.getpid())]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         self._processes = [
             subprocess.Popen(
@@ -106,10 +106,9 @@ class _Crew:
                     pipe.close()
 
 
-def work(tasks: BinaryIO, answers: BinaryIO) -> None:
-    """Solve tasks until there are no more."""
+def work(tasks: BinaryIO, answers: BinaryIO, parent: int) -> None:
+    """Solve tasks until there are no more, or `parent` is gone."""
     set_threads(1)
-    parent = os.getppid()
     while True:
         try:
             task = pickle.load(tasks)
@@ -128,4 +127,4 @@ def work(tasks: BinaryIO, answers: BinaryIO) -> None:
 if __name__ == "__main__":
     output = sys.stdout.buffer
     sys.stdout = sys.stderr
-    work(sys.stdin.buffer, output)
+    work(sys.stdin.buffer, output, int(sys.argv[1]))
