@@ -308,7 +308,8 @@ def log(shell: Shell, admm: Admm, record: Record, phase: str, horizon: Horizon) 
     )
     left = horizon.windows_left + (phase == "approach")
     done, most = horizon.rounds + admm.iteration, horizon.rounds + left * admm.settings.iterations
-    shell.progress(done, most, "iteration", error, f"change {record.change:.2g}")
+    note = f"change {record.change:.2g}" if math.isfinite(record.change) else ""
+    shell.progress(done, most, "iteration", error, note)
 
 
 def goal_error(goal: Goal, densities: Mapping[str, list[Field]]) -> float:
