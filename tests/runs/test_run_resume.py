@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -102,8 +103,6 @@ def test_ctrl_c_saves_and_says_how_to_go_on(undisturbed, tmp_path):
 
 
 def copy_of(folder, target):
-    import shutil
-
     shutil.copytree(folder, target)
     return target
 
@@ -149,6 +148,19 @@ def test_a_damaged_checkpoint_is_found_and_frames_stand_in(undisturbed, tmp_path
         keyfluid.resume(folder)
     keyfluid.resume(folder, from_frame=149, threads=1)
     assert_same_frames(folder, undisturbed)
+
+
+def test_a_finished_run_is_only_looked_at(undisturbed, tmp_path):
+    """Also where its checkpoint was removed for its size, or its result.json is damaged."""
+    folder = copy_of(undisturbed, tmp_path / "run")
+    (folder / "checkpoint.npz").unlink()
+    assert keyfluid.resume(folder).finished
+    assert_same_frames(folder, undisturbed)
+    shutil.copy(undisturbed / "checkpoint.npz", folder)
+    (folder / "result.json").write_text("{")
+    assert keyfluid.resume(folder).finished
+    assert_same_frames(folder, undisturbed)
+    assert result_of(folder) == result_of(undisturbed)
 
 
 def test_a_full_disk_keeps_what_is_done(tmp_path, monkeypatch):

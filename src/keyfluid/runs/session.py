@@ -210,7 +210,10 @@ class Session:
         if from_frame is None:
             found = self._load_checkpoint(folder)
             if found is None:
-                folder.frames.drop_after(-1)
+                if finished:
+                    self._check_frames(folder, self.problem.frames)
+                else:
+                    folder.frames.drop_after(-1)
                 return
             self.restored, shell = found
             last = self.problem.frames if finished else int(shell["last_frame"])
