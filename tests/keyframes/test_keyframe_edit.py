@@ -183,7 +183,7 @@ def test_a_run_sized_by_its_first_keyframe_can_be_edited(tmp_path):
 
 
 def test_a_hold_stays_inside_the_window_and_a_run_must_be_finished(plume, tmp_path):
-    with pytest.raises(KeyfluidError, match=r"keyframe\[0\]\.frame: lies outside the edit window"):
+    with pytest.raises(KeyfluidError, match=r"keyframe\[0\]\.hold: frame 9 lies after the edit window"):
         problem_of(edit_of(plume, "hold = 2", last=8, frame=7))
     calls = iter(range(1000))
     half = keyfluid.run(PLUME, tmp_path / "half", threads=1, should_stop=lambda: next(calls) >= 3)

@@ -242,9 +242,35 @@ def test_no_frame_to_go_on_from(tmp_path):
     with pytest.raises(KeyfluidError, match=r"--from 3.*all frames together"):
         keyfluid.resume(tmp_path / "run", from_frame=3)
     assert bits(keyfluid.resume(tmp_path / "run").frames) == before
+    assert bits(keyfluid.resume(tmp_path / "run").frames) == before
+
+
+def test_damaged_frames_are_filmed_again_from_the_checkpoint(tmp_path):
+    control = '[control]\nmethod = "spectral"\nschedule = "sequence"\niterations = 4\n'
+    whole = keyfluid.run(LONG + control, tmp_path / "run", threads=1)
+    before, history = bits(whole.frames), whole.metrics["history"]
     (tmp_path / "run" / "frames" / "0002.npz").write_bytes(b"")
+    again = keyfluid.resume(tmp_path / "run", threads=1)
+    assert again.finished
+    assert len(again.frames) == 15
+    assert bits(again.frames) == before
+    assert again.metrics["history"] == history
+    (tmp_path / "run" / "checkpoint.npz").unlink()
+    (tmp_path / "run" / "frames" / "0002.npz").unlink()
     with pytest.raises(KeyfluidError, match=r"0002\.npz: .*run the scene again with --overwrite"):
         keyfluid.resume(tmp_path / "run")
+
+
+def test_a_search_that_can_not_move_is_resumed(tmp_path):
+    """Its gradient is zero, so nothing is evaluated after the resume."""
+    text = STEERED.replace("radius = 0.18", "radius = 3.0").replace("size = [0.32, 0.32]", "size = [3, 3]")
+    text = text.replace("frame = 6", 'frame = 6\nmass = "keep"') + '[control]\nmethod = "spectral"'
+    calls = iter([False] + [True] * 1000)
+    keyfluid.run(text, tmp_path / "run", threads=1, should_stop=lambda: next(calls))
+    resumed = keyfluid.resume(tmp_path / "run", threads=1)
+    whole = keyfluid.run(text, threads=1)
+    notes = [[entry["note"] for entry in r.metrics["history"] if "note" in entry] for r in (resumed, whole)]
+    assert notes[0] == notes[1]
 
 
 def test_a_run_that_fails_before_its_first_film_can_go_on(tmp_path, monkeypatch):
@@ -273,6 +299,12 @@ def test_a_run_is_not_replaced_by_one_that_reads_it_or_can_not_begin(tmp_path):
         ([start], r"control\.start: .*choose another folder"),
         ([f'control.start="{tmp_path / "none"}"'], r"control\.start: .*holds no run"),
         ([start, "control.schedule=shooting"], r"control\.start"),
+        (["time.steps_per_frame=auto"], r"time\.steps_per_frame"),
+        (["control.window=50"], r"control\.window"),
+        (["control.memory=0.001"], r"control\.memory: .*too small"),
+        (["control={method='adjoint',radius=0.001}"], r"control\.radius"),
+        (["control={method='target'}", "keyframe=[]"], "keyframe"),
+        (["control={method='particles'}", "keyframe=[]"], "keyframe"),
     ):
         with pytest.raises(KeyfluidError, match=words):
             keyfluid.run(STEERED + control, tmp_path / "run", overrides=overrides, overwrite=True, threads=1)

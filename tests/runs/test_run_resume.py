@@ -144,6 +144,7 @@ def test_a_damaged_checkpoint_is_found_and_frames_stand_in(undisturbed, tmp_path
     folder = copy_of(undisturbed, tmp_path / "run")
     harm(folder / "checkpoint.npz")
     (folder / "frames" / "0150.npz").unlink()
+    (folder / "result.json").unlink()  # it had not ended yet
     with pytest.raises(keyfluid.KeyfluidError, match=r"checkpoint\.npz: is damaged.*--from 149"):
         keyfluid.resume(folder)
     keyfluid.resume(folder, from_frame=149, threads=1)
@@ -153,6 +154,8 @@ def test_a_damaged_checkpoint_is_found_and_frames_stand_in(undisturbed, tmp_path
 def test_a_finished_run_is_only_looked_at(undisturbed, tmp_path):
     """Also where its checkpoint was removed for its size, or its result.json is damaged."""
     folder = copy_of(undisturbed, tmp_path / "run")
+    cut(folder / "checkpoint.npz")
+    assert keyfluid.resume(folder).finished
     (folder / "checkpoint.npz").unlink()
     assert keyfluid.resume(folder).finished
     assert_same_frames(folder, undisturbed)

@@ -191,7 +191,7 @@ def test_memory_and_windows_are_told_and_what_can_not_fit_is_refused(monkeypatch
     assert "2 keyframes one after the other" in way
     three = {"frames": 18, "more": SECOND + THIRD}
     whole, parts = (controller.memory_bytes(build(scene(control, **three))) for control in ("", "horizon = 6"))
-    assert parts == pytest.approx(whole / 3)
+    assert whole / 3 < parts < whole / 2  # and the forces of all windows
     monkeypatch.setattr(problem_module, "memory_of_machine", lambda: 300 << 20)
     with pytest.raises(KeyfluidError, match=r"control\.method.*GiB.*control\.horizon"):
         run(scene(), threads=1)
@@ -263,13 +263,16 @@ def test_windows_cover_all_keyframes():
     assert next_window(list(range(1, 101)), 0, 20) == (20, 10)
     # A goal right after what is kept is reached by air that was steered there.
     assert next_window([6, 7], 0, 6) == (7, 7)
-    assert next_window([6, 7, 20], 0, 6) == (7, 6)
+    assert next_window([6, 7, 9, 20], 0, 6) == (7, 6)
+    assert next_window([6, 7, 20], 0, 6) == (7, 7)
     assert all_windows([40, 80, 120], 0, 90) == [(0, 80), (40, 120)]
 
 
 def test_a_hold_ends_before_the_next_keyframe():
-    held = build(scene(frames=12, more="hold = 6\n" + SECOND))
+    held = build(scene(frames=12, more="hold = 5\n" + SECOND))
     assert [goal.step for goal in Plan.of(held).goals] == [6, 7, 8, 9, 10, 11, 12]
+    with pytest.raises(KeyfluidError, match=r"keyframe\[0\]\.hold: .*use at most 5"):
+        build(scene(frames=12, more="hold = 6\n" + SECOND))
 
 
 def test_r_means_the_same_at_another_resolution_and_step():

@@ -198,8 +198,9 @@ def _run_scene(
             print(line, file=sys.stderr)
     watch = None
     if watched is not None:
-        from keyfluid.runs.watch import Watch
+        from keyfluid.runs.watch import Watch, need_method
 
+        need_method(problem)
         path, overrides = watched
         watch = lambda place: Watch(problem, path, overrides, place)  # noqa: E731
     with StopSwitch().armed() as stop, Display(as_json) as display:

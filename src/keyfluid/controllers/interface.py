@@ -262,6 +262,10 @@ class Shell(Protocol):
         """A frame is ready (frame 0 too). It is on disk when this returns. May be repeated with a better one."""
         ...
 
+    def has_frames(self, last: int) -> bool:
+        """Whether frames 0 to `last` have been given."""
+        ...
+
     def checkpoint(
         self,
         arrays: Mapping[str, np.ndarray],
@@ -347,6 +351,11 @@ def check_first(controller: Controller, problem: Problem, shell: Shell) -> None:
 def begins_from_frames(controller: Controller) -> bool:
     """Whether `resume --from` can be asked of a method: not of one with `begins_from_frames = False`."""
     return bool(getattr(controller, "begins_from_frames", True))
+
+
+def films_again(controller: Controller) -> bool:
+    """Whether frames are films of what a checkpoint holds, so that damaged ones can be made again from it."""
+    return bool(getattr(controller, "films_again", False))
 
 
 def stored_bytes(controller: Controller, problem: Problem) -> int:

@@ -40,10 +40,10 @@ class SurfaceMatch:
 
     def __init__(self, keys: Sequence[SurfaceKey], width: float) -> None:
         self.keys, self.width = list(keys), float(width)
-        self.sizes = [4.0 * float(np.sum(key.region**2 * self._share(key.target))) for key in keys]
+        self.sizes = [self._size(key, key.region) or self._size(key, np.ones(1)) for key in keys]
         self.scale = sum(key.weight * size for key, size in zip(keys, self.sizes))
         if not self.scale > 0:
-            raise KeyfluidError("keyframe: no target holds liquid inside its region; nothing to reach")
+            raise KeyfluidError("keyframe: no target holds liquid; nothing to reach")
         self.errors: dict[int, float] = {}
         """Relative error in the share of cells filled, by a keyframe's place in `keys`, as of the last evaluation."""
 
@@ -63,6 +63,10 @@ class SurfaceMatch:
             missed = key.region * (self._share(surface) - self._share(key.target))
             self.errors[place] = float(np.sqrt(4.0 * np.sum(missed * missed) / self.sizes[place]))
         return value, {SURFACE: surface.like(bar.astype(surface.dtype))}
+
+    def _size(self, key: SurfaceKey, region: np.ndarray) -> float:
+        """Of the target in a region; of one that should be empty the target's whole size counts instead."""
+        return 4.0 * float(np.sum(region**2 * self._share(key.target)))
 
     def _share(self, surface: Field) -> np.ndarray:
         return filled(surface.data.astype(np.float64), surface.grid.spacing)

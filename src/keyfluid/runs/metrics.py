@@ -51,6 +51,11 @@ def overlap(density: np.ndarray, key: Keyframe) -> float:
     return np.count_nonzero(reached & wanted) / either if either else 1.0
 
 
+def _empty(key: Keyframe) -> bool:
+    """Whether a region is asked to be empty."""
+    return key.mask is not None and not np.any(key.mask * key.target)
+
+
 def mass_ratio(density: np.ndarray, key: Keyframe) -> float:
     share = 1.0 if key.mask is None else key.mask
     wanted = np.sum(share * key.target, dtype=np.float64) or np.sum(key.target, dtype=np.float64)
@@ -78,7 +83,7 @@ def score_keyframes(problem: Problem, frames: Frames, until: int, carried: bool)
                 "relative_error": relative_error(reached, key),
                 "iou": overlap(reached, key),
                 "mass_ratio": mass_ratio(reached, key),
-                **({} if problem.liquid is None else {"volume_error": mass_ratio(reached, key) - 1}),
+                **({} if problem.liquid is None or _empty(key) else {"volume_error": mass_ratio(reached, key) - 1}),
                 "bound": key.bound,
                 "transported_iou": iou,
             }

@@ -125,9 +125,9 @@ def resume(
     try:
         session = Session(problem, method, place, progress, should_stop)
         finished = _finished(place) if from_frame is None else None
-        session.restore(from_frame, finished is not None)
-        if finished is not None:
+        if finished is not None and session.is_whole():
             return RunResult(finished, session.frames, problem, place.path)
+        session.restore(from_frame)
         return _go(session, problem, controller.run, progress)
     finally:
         place.unlock()

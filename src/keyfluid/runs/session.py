@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from keyfluid.controllers import controller_for
-from keyfluid.controllers.interface import Checkpoint, FrameRecord, Stopped, begins_from_frames
+from keyfluid.controllers.interface import Checkpoint, FrameRecord, Stopped, begins_from_frames, films_again
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.runs import metrics
 from keyfluid.runs.folder import RunFolder
@@ -108,6 +108,9 @@ class Session:
         if self.watch is not None:
             self.watch.show(self.frames, index)
 
+    def has_frames(self, last: int) -> bool:
+        return all(index in self.metas for index in range(last + 1))
+
     def checkpoint(
         self,
         arrays: Mapping[str, np.ndarray],
@@ -160,7 +163,10 @@ class Session:
             raise SceneError("control.start", str(error)) from None
         if found is None:
             raise SceneError("control.start", f"{folder} has no checkpoint yet; let it run first")
-        return build(place.scene()), found[0]
+        try:
+            return build(place.scene()), found[0]
+        except KeyfluidError as error:
+            raise SceneError("control.start", f"the scene of {folder}: {' '.join(str(error).split())}") from None
 
     def show(self, since: float | None = None) -> None:
         """Strip and report of the frames so far; skipped where that would take more than a tenth of the time."""
@@ -199,28 +205,43 @@ class Session:
         """Whether there is something to resume: a frame, or an optimisation's checkpoint before its first film."""
         return bool(self.metas) or (self.folder is not None and self.folder.has_checkpoint)
 
-    def restore(self, from_frame: int | None = None, finished: bool = False) -> None:
-        """Go on from the checkpoint, or from a frame: those after it are made again.
+    @property
+    def _films_again(self) -> bool:
+        return films_again(controller_for(self.method))
 
-        finished: nothing is left to do. An optimisation's last checkpoint is older than its last film, which stays.
-        """
+    def is_whole(self) -> bool:
+        """Of a run that has ended: are its frames as they were written? If not, and if they can't be filmed again from
+        the checkpoint, says so. Its checkpoint may be gone."""
+        assert self.folder is not None
+        try:
+            self._check_frames(self.folder, self.problem.frames)
+        except KeyfluidError:
+            if not self._films_again or not self.folder.has_checkpoint:
+                raise
+            return False
+        return True
+
+    def restore(self, from_frame: int | None = None) -> None:
+        """Go on from the checkpoint, or from a frame: those after it are made again."""
         assert self.folder is not None
         folder = self.folder
         folder.sweep()
         if from_frame is None:
             found = self._load_checkpoint(folder)
             if found is None:
-                if finished:
-                    self._check_frames(folder, self.problem.frames)
-                else:
-                    folder.frames.drop_after(-1)
+                folder.frames.drop_after(-1)
                 return
             self.restored, shell = found
-            last = self.problem.frames if finished else int(shell["last_frame"])
+            last = int(shell["last_frame"])
         else:
             last, shell = from_frame, self._shell_memory()
             self._require_frame(from_frame)
-        self._check_frames(folder, last)
+        try:
+            self._check_frames(folder, last)
+        except KeyfluidError:
+            if not self._films_again:
+                raise
+            last = -1
         self._remember(shell)
         if from_frame is not None:
             arrays, meta = folder.frames.arrays(from_frame)

@@ -27,6 +27,14 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr)
 
 
+def need_method(problem: Problem) -> None:
+    """Raise for methods that can't change while they run."""
+    if problem.scene.control.method != "particles":
+        raise KeyfluidError(
+            f"--watch: method {problem.scene.control.method!r} can't change while it runs; 'particles' can"
+        )
+
+
 class Watch:
     """Looks at `path` between frames; `overrides` are those the run was started with."""
 
@@ -38,10 +46,7 @@ class Watch:
         folder: Path,
         say: Callable[[str], None] = _say,
     ) -> None:
-        if problem.scene.control.method != "particles":
-            raise KeyfluidError(
-                f"--watch: method {problem.scene.control.method!r} can't change while it runs; 'particles' can"
-            )
+        need_method(problem)
         self.problem, self.path, self.overrides, self.folder, self._say = problem, path, overrides, folder, say
         self._seen = self._stamp()
         self._painter = Painter(problem)

@@ -233,13 +233,19 @@ def _edit(scene: Scene) -> Iterator[SceneError]:
             "edit.first or edit.last",
         )
         return
-    spans = [(f"keyframe[{i}]", key.frame, (key.until or key.frame) + key.hold) for i, key in enumerate(scene.keyframe)]
+    spans = [(f"keyframe[{i}]", key.frame, key.until or key.frame) for i, key in enumerate(scene.keyframe)]
     spans += [(f"picture[{i}]", picture.frame, picture.frame) for i, picture in enumerate(scene.picture)]
     spans += [(f"flow[{i}]", flow.frame, flow.frame) for i, flow in enumerate(scene.flow)]
     for path, frame, until in spans:
         if frame <= edit.first or until > last:
             yield SceneError(
                 f"{path}.frame", f"lies outside the edit window, frames {edit.first + 1} to {last}; move it"
+            )
+    for i, key in enumerate(scene.keyframe):
+        held = min((key.until or key.frame) + key.hold, scene.time.frames)
+        if key.hold and held > last:
+            yield SceneError(
+                f"keyframe[{i}].hold", f"frame {held} lies after the edit window, which ends at {last}; shorten it"
             )
 
 
@@ -279,10 +285,10 @@ def _holds(scene: Scene, taken: dict[tuple[str, int], str]) -> Iterator[SceneErr
             continue
         end = key.until if key.until is not None else key.frame
         later = [f for field, f in taken if field == scene.field_of(key) and f > end]
-        if later and end + key.hold > min(later):
+        if later and end + key.hold >= min(later):
             yield SceneError(
                 f"keyframe[{i}].hold",
-                f"{key.hold} frames reach past the next keyframe, frame {min(later)}; "
+                f"{key.hold} frames reach the next keyframe, frame {min(later)}; "
                 f"use at most {min(later) - end - 1}",
             )
 

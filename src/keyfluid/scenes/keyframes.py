@@ -14,7 +14,7 @@ The bound |sort(rho0) - sort(rho*)| / |rho*| is what no force gets below; emitte
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -99,15 +99,15 @@ class FieldPlan:
         """Mass of the smoke at a frame, emissions included."""
         return mass_of(self.start, self.grid.spacing) + self.emitted(frame)
 
-    def size_starts(self, keys: list[tuple[int, PlacedBody]], known: float | None = None) -> None:
-        """Draw the starts, those with mass = "first-key" last; known: the mass of all, of a run that is edited."""
+    def size_starts(self, keys: list[tuple[int, PlacedBody]], known: np.ndarray | None = None) -> None:
+        """Draw the starts, those with mass = "first-key" last; known: what they came to in a run that is edited."""
         entries = self.scene.matter.initial
         for i, body in sorted(self._starts, key=lambda start: entries[start[0]].mass == "first-key"):
             entry, path = entries[i], start_path(self.scene, i)
             try:
                 if entry.mass == "first-key":
-                    rest = self._first_key_mass(keys) if known is None else known - self.present(0)
-                    body = body.resized(self.grid, rest / entry.density)
+                    if known is None:
+                        body = body.resized(self.grid, self._first_key_mass(keys) / entry.density)
                 elif entry.mass is not None:
                     body = body.resized(self.grid, entry.mass / entry.density)
             except SceneError:
@@ -130,6 +130,8 @@ class FieldPlan:
                     f"{path}: {100 * lost:.0f} % of it lies inside an obstacle and is removed"
                 )
             self.start += entry.density * np.where(self._solid, 0.0, coverage)
+        if known is not None:
+            self.start = known
 
     def _first_key_mass(self, keys: list[tuple[int, PlacedBody]]) -> float:
         """What the start must have so that the first keyframe can keep its size."""
@@ -165,13 +167,7 @@ class TargetMaker:
         self.warnings: list[str] = []
 
     def sorted(self) -> list[Keyframe]:
-        """In order of frames; a hold ends before the next keyframe of its field."""
-        found = sorted(self.keyframes, key=lambda key: key.frame)
-        for i, key in enumerate(found):
-            later = [other.frame for other in found[i + 1 :] if other.field == key.field]
-            if later and key.frame + key.hold >= later[0]:
-                found[i] = replace(key, hold=later[0] - 1 - key.frame)
-        return found
+        return sorted(self.keyframes, key=lambda key: key.frame)
 
     def add(self, index: int, body: PlacedBody, plan: FieldPlan, solids: Obstacles) -> None:
         """The target of an entry, or with `until` one for each of its frames, all of one size."""

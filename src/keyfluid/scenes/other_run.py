@@ -16,7 +16,7 @@ from keyfluid.io.container import load_arrays
 from keyfluid.scenes.load import load_scene
 from keyfluid.scenes.memory import make_grid
 from keyfluid.scenes.model import Body, Edit, Scene
-from keyfluid.scenes.pictures import averaged
+from keyfluid.scenes.pictures import averaged, averaged_over
 from keyfluid.shapes import DensityArray
 from keyfluid.shapes.deform import deformed
 
@@ -71,9 +71,10 @@ class EditedRun:
         ]
         return FrameRecord(index, state, self._force(arrays), carriers, meta["emitted"], meta["memory"])
 
-    def mass(self, field: str) -> float:
-        """Of the smoke it began with."""
-        return float(np.sum(load_arrays(self._path(0))[0][field], dtype=np.float64)) * self.grid.cell_volume
+    def start(self, field: str, grid: Grid) -> np.ndarray:
+        """The smoke it began with, on a grid that may be coarser."""
+        values: np.ndarray = load_arrays(self._path(0))[0][field].reshape(self.grid.cells).astype(float)
+        return values if grid.cells == self.grid.cells else averaged_over(values, grid.cells)
 
     def force(self, index: int) -> Field | None:
         """The run's own force on the way to a frame."""

@@ -73,10 +73,15 @@ def averaged(path: Path, cells: Sequence[int], size: Sequence[float], what: str)
             f"{path} is {pixels.shape[0]} x {pixels.shape[1]} pixels; {what} is {size[0]:g} x {size[1]:g} m: crop or "
             "pad it to that shape"
         )
+    return averaged_over(pixels, cells)
+
+
+def averaged_over(values: np.ndarray, cells: Sequence[int]) -> np.ndarray:
+    """Means of an array over cells that fill the same box."""
     for axis, count in enumerate(cells):
-        weights = overlap_weights(0.0, count / pixels.shape[axis], pixels.shape[axis], 1.0, count)
-        pixels = np.moveaxis(np.tensordot(weights, pixels, (1, axis)), 0, axis)
-    return np.ascontiguousarray(pixels)
+        weights = overlap_weights(0.0, count / values.shape[axis], values.shape[axis], 1.0, count)
+        values = np.moveaxis(np.tensordot(weights, values, (1, axis)), 0, axis)
+    return np.ascontiguousarray(values)
 
 
 def place_picture(entry: PictureEntry, scene: Scene, grid: Grid) -> Picture:

@@ -139,10 +139,11 @@ class _Builder:
     def build(self) -> Problem:
         scene, grid = self.scene, self.grid
         self._compare_sizes()
-        edit = None
+        edit, known = None, {}
         if scene.edit is not None:
             with self.at("edit.run"):
                 edit = open_edit(scene.edit, scene)
+                known = {f.name: edit.start(f.name, grid) for f in scene.matter.field}
         raise_any(self.faults)
         solids = self._solids()
         sources = self._sources()
@@ -156,7 +157,7 @@ class _Builder:
         plans = {f.name: FieldPlan(f.name, scene, grid, starts, sources, solid) for f in scene.matter.field}
         for plan in plans.values():
             with self.at(start_path(scene, 0)):
-                plan.size_starts(keys, None if edit is None else edit.mass(plan.name))
+                plan.size_starts(keys, known.get(plan.name))
         raise_any(self.faults)
         for i, placed in keys:
             with self.at(f"keyframe[{i}]"):

@@ -33,15 +33,15 @@ class Keyframes:
     """The controller."""
 
     begins_from_frames = False
+    films_again = True
 
     def check(self, problem: Problem, shell: Shell) -> None:
         settings = Settings.of(problem)
-        if settings.schedule == "shooting":
-            plan_layers(problem, settings.span)
-            return
-        windows = windows_of(shell, problem, settings)
+        self.memory_bytes(problem)
         if settings.start is not None:
-            from_other_run(shell, settings.start, windows, 0, plan_stages(problem, settings, windows[0]))
+            windows = windows_of(shell, problem, settings)
+            last = len(windows) - 1
+            from_other_run(shell, settings.start, windows, last, plan_stages(problem, settings, windows[last]))
 
     def memory_bytes(self, problem: Problem) -> int:
         settings = Settings.of(problem)
@@ -104,6 +104,8 @@ class Keyframes:
             Shooting(problem, settings, shell).run()
             return
         windows = windows_of(shell, problem, settings)
+        if shell.restored is None and windows != plan_windows(problem, settings.schedule):
+            shell.note(f"windows as in {settings.start}: {len(windows)}; control.schedule can say otherwise")
         plans = [plan_stages(problem, settings, window) for window in windows]
         place = restored(shell, plans, settings)
         pieces, kept = Pieces(own_forces(problem)), [*place.found]

@@ -1,4 +1,7 @@
-"""The forces of a film that is edited: they go on acting under the new ones. With no new ones it stays as it was."""
+"""The forces of a film that is edited: they go on acting under the new ones.
+
+With no new ones it stays as it was, where the engine's smoke was moved by forces alone, one step per frame.
+"""
 
 from __future__ import annotations
 

@@ -102,7 +102,10 @@ def from_other_run(
     theirs = _windows_in(checkpoint, problem, settings)
     if theirs != list(windows):
         raise unlike
-    found = restored_from(checkpoint, [plan_stages(problem, settings, window) for window in theirs], settings)
+    try:
+        found = restored_from(checkpoint, [plan_stages(problem, settings, window) for window in theirs], settings)
+    except KeyfluidError:
+        raise unlike from None
     if found.window < number or found.state is None:
         raise SceneError("control.start", f"{folder} is not finished; resume it first")
     plan = plan_stages(problem, settings, theirs[number])

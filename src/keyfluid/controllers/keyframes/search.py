@@ -78,13 +78,16 @@ class Search:
         control = self.stage.control if self.stage.problem is there else self.final.control
         pieces = self.here.pieces.and_then(control, carry(vector, self.stage.control, control))
         start = self.here.start
-        replay(there, self.shell, pieces, None if start is None else (self.final.window.first, start))
+        first = self.final.window.first
+        replay(there, self.shell, pieces, None if start is None or not self.shell.has_frames(first) else (first, start))
 
     def _keep(self, state: Minimisation) -> None:
         shell, now, window, rank = self.shell, state.now, self.here.window, self.here.rank
-        error = self._error = self.evaluation.error
-        done = self.before + state.iteration
-        shell.log(iteration=done, objective=now.value, error=error, stage=rank, window=window)
+        if self.evaluation.evaluations:
+            self._error = self.evaluation.error
+        done, error = self.before + state.iteration, self._error
+        if error is not None:
+            shell.log(iteration=done, objective=now.value, error=error, stage=rank, window=window)
         self._values[state.iteration] = now.value
         meta = {
             "windows": self.windows,

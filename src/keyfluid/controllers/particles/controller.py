@@ -28,6 +28,9 @@ class Particles:
         lattices = 12 * problem.grid.count + 16 * settings.velocity_cells**problem.grid.dim
         return (2 * particles + lattices) * problem.dtype.itemsize
 
+    def check(self, problem: Problem, shell: Shell) -> None:
+        Simulation(problem, problem.scene.control)
+
     def run(self, problem: Problem, shell: Shell) -> None:
         control = problem.scene.control
         changes: list[dict[str, Any]] = []

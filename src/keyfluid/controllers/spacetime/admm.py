@@ -149,7 +149,7 @@ class Admm:
     @property
     def _dual_acts(self) -> bool:
         """Settled duals begin at zero, and the first problem that settles is only the penalty's."""
-        return not self.settings.settled_duals or bool(np.any(self.dual))
+        return not self.settings.settled_duals or self.v.shape[1] == 1 or bool(np.any(self.dual))
 
     def _move_duals(self, gap: np.ndarray, value: float) -> None:
         settings = self.settings

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -52,14 +53,14 @@ class Spacetime:
     begins_from_frames = False
 
     def check(self, problem: Problem, shell: Shell) -> None:
-        refuse(problem, problem.steps_per_frame or 1)
+        plan = Plan.of(problem)
         need, limit = problem.memory_estimate_bytes + self.memory_bytes(problem), problem.memory_limit_bytes
         if limit is not None and need > MOST_MEMORY * limit:
             raise SceneError(
                 "control.method",
-                f'"spacetime" holds all steps at once, about {need / 2**30:.3g} GiB here, and this machine has '
-                f"{limit / 2**30:.3g} GiB; lower domain.resolution or the frames until the last keyframe, or set "
-                "control.horizon",
+                f'"spacetime" holds {plan.longest_window} steps at once, about {need / 2**30:.3g} GiB; the machine has '
+                f"{limit / 2**30:.3g} GiB: lower domain.resolution or the frames until the last keyframe, or set a "
+                "shorter control.horizon",
             )
 
     def memory_bytes(self, problem: Problem) -> int:
@@ -76,7 +77,8 @@ class Spacetime:
     def stored_bytes(self, problem: Problem) -> int:
         """v, v*, lambda, u and the last v, twice while a checkpoint is replaced."""
         plan = Plan.of(problem)
-        return 2 * 5 * problem.dtype.itemsize * problem.grid.value_count(Kind.FACES) * plan.steps
+        faces = problem.dtype.itemsize * problem.grid.value_count(Kind.FACES)
+        return 2 * faces * (5 * plan.longest_window + (plan.steps if len(plan.windows) > 1 else 0))
 
     def plan_lines(self, problem: Problem) -> Sequence[str]:
         """What will be searched, and what that takes."""
@@ -108,9 +110,7 @@ class Spacetime:
         self._windows(plan, shell, "optimise", horizon, restored, begin)
         replay = plan.replay(horizon.kick)
         assert horizon.forces is not None
-        for key, error in replay.engine_errors(horizon.forces).items():
-            shell.log(frame=key.frame, engine_error=error)
-            shell.note(f"{key.path}: the same forces on the engine's smoke model come to an error of {error:.3f}")
+        self._try_in_engine(shell, replay, horizon.forces)
         shell.frame(replay.first())
         self._replay(plan, shell, horizon.forces, replay)
 
@@ -140,6 +140,18 @@ class Spacetime:
             log(shell, admm, record, phase, horizon)
             meta = {"phase": phase, **horizon.meta(), **admm.meta()}
             shell.checkpoint({**admm.arrays(), **horizon.arrays()}, meta)
+
+    def _try_in_engine(self, shell: Shell, replay: Replay, forces: np.ndarray) -> None:
+        """What the forces do to the engine's own smoke: in the history, the worst of each keyframe entry as a note."""
+        worst: dict[str, tuple[float, int]] = {}
+        for key, error in replay.engine_errors(forces):
+            if shell.stop_requested:
+                raise Stopped
+            name = "engine_error" if len(replay.problem.densities) == 1 else f"engine_error_{key.field}"
+            shell.log(**{"frame": key.frame, name: error})
+            worst[key.path] = max(worst.get(key.path, (0.0, 0)), (error, key.frame))
+        for path, (error, frame) in worst.items():
+            shell.note(f"{path}, frame {frame}: the same forces give the engine's smoke an error of {error:.3f}")
 
     def _replay(self, plan: Plan, shell: Shell, forces: np.ndarray | None, replay: Replay) -> None:
         frames = plan.problem.frames
@@ -322,8 +334,15 @@ def memory_plan(problem: Problem) -> dict[str, int]:
     item = problem.dtype.itemsize
     velocities = item * problem.grid.value_count(Kind.FACES) * plan.longest_window
     densities = item * problem.grid.count * plan.longest_window * len(problem.densities)
+    beside = plan.steps if len(plan.windows) > 1 else 0
+    if plan.approaches:
+        # Its own windows are shorter, but forces and velocities of all steps stand beside them.
+        ends = [0, *plan.stations]
+        beside = max(0, 2 * plan.steps + 9 * max(b - a for a, b in pairwise(ends)) - 9 * plan.longest_window)
+    more = {"forces of all windows": item * problem.grid.value_count(Kind.FACES) * beside} if beside else {}
     return {
         "v, v*, lambda, the last v": 4 * velocities,
         "guide, gradient, direction and work of a subproblem": 5 * velocities,
         "densities of three sweeps": 3 * densities,
+        **more,
     }

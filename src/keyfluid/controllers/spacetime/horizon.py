@@ -45,6 +45,8 @@ def next_window(goals: Sequence[int], start: int, horizon: int | None) -> tuple[
     keep = max([ahead[0], *(goal for goal in ahead if goal <= start + (horizon or 0) // 2)])
     if stop == keep and keep + 1 in ahead:
         stop = keep + 1
+        if next_window(goals, keep, horizon)[0] == stop:
+            keep = stop  # nothing could be steered in a window of that one step
     return (stop, stop) if stop == ahead[-1] else (stop, keep)
 
 

@@ -8,7 +8,7 @@ Inside in cells and steps and units of peak density; a frame is in metres, secon
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,10 +90,10 @@ class Replay:
         memory = {"steps": self.frame * self.steps_per_frame}
         return FrameRecord(self.frame, self._state(), mean if steered else None, carriers, {}, memory)
 
-    def engine_errors(self, forces: np.ndarray) -> dict[Keyframe, float]:
+    def engine_errors(self, forces: np.ndarray) -> Iterator[tuple[Keyframe, float]]:
         """How well the same forces meet each keyframe in the engine's smoke model, from the start."""
         problem, dt = self.problem, self.units.dt
-        steps, errors = SmokeSteps(problem), {}
+        steps = SmokeSteps(problem)
         state: State = {**problem.densities, "velocity": self.velocity * self.units.speed}
         for k in range(max(key.frame for key in problem.keyframes) * self.steps_per_frame):
             force = None
@@ -101,10 +101,9 @@ class Replay:
                 force = self.velocity.like(np.ascontiguousarray(forces[:, k + 1])) * self.units.force
             state = steps.advance(state, Clock(k, dt), force).state
             for key in problem.keyframes:
-                if key.frame * self.steps_per_frame == k + 1:
+                if key.frame * self.steps_per_frame == k + 1 and key.weight > 0:
                     target = Field.of(problem.grid, Kind.CENTRES, key.target, dtype=problem.dtype)
-                    errors[key] = relative_error(state[key.field], target, key.mask)
-        return errors
+                    yield key, relative_error(state[key.field], target, key.mask)
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"velocity": self.velocity.data, **{f"rho.{name}": rho.data for name, rho in self.densities.items()}}

@@ -40,7 +40,7 @@ class Shooting:
     sweep: Sweep | None = None
     start: Field | None = None
     """v_0; None: rest."""
-    _at: np.ndarray | None = None
+    _at: np.ndarray | None = field(init=False, default=None)
     """Where `sweep` is from."""
     _step: StepImplicit = field(init=False)
     _scales: Filters = field(init=False)

@@ -46,11 +46,15 @@ class Target:
         per_field = 2 * faces + 4 * problem.grid.count * 8
         return (2 * MOST_CARRIERS + 6) * faces + len(problem.densities) * per_field
 
+    def check(self, problem: Problem, shell: Shell) -> None:
+        if problem.liquid is not None:
+            _liquid(problem)
+        else:
+            Plan(problem, Settings.of(problem.scene.control, max(problem.grid.size)))
+
     def run(self, problem: Problem, shell: Shell) -> None:
         if problem.liquid is not None:
-            control = problem.scene.control
-            driven = LiquidTarget(problem, control.strength, control.damping, control.release)
-            march(problem, shell, driven.advance)
+            march(problem, shell, _liquid(problem).advance)
             return
         settings = Settings.of(problem.scene.control, max(problem.grid.size))
         with _one_thread_if_small(problem.grid.count):
@@ -82,6 +86,11 @@ class Target:
             shell.log(frame=frame, **_shares(problem, state, gathered))
             shell.checkpoint(_arrays(state), {"frame": frame, **record.memory})
             shell.progress(frame, problem.frames, "frame", plan.error(frame, state))
+
+
+def _liquid(problem: Problem) -> LiquidTarget:
+    control = problem.scene.control
+    return LiquidTarget(problem, control.strength, control.damping, control.release)
 
 
 class Plan:
