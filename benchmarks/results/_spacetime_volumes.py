@@ -25,7 +25,7 @@ def compiled_in_3d() -> None:
 
 
 def genus(small: bool) -> None:
-    """Figure 12: ball, torus, figure eight, in a box half as deep as wide."""
+    """Figure 12: ball, torus, figure eight, in a box half as deep as wide; from rest, and approached one by one."""
     cells, steps = ((32, 32, 16), 20) if small else ((64, 64, 32), 40)
     compiled_in_3d()
     start = shapes.drawn(shapes.ball((0.5, 0.5, 0.25), 0.19), cells)
@@ -35,8 +35,10 @@ def genus(small: bool) -> None:
         (steps, key_of("eight", shapes.drawn(shapes.eight(0.25), cells, mass))),
     ]
     head(*VOLUME)
-    case = Case(cells[0], steps, start_of("ball", start), keys, size=(1.0, 1.0, 0.5), sides="periodic", fps=steps)
-    volume("varying genus, periodic", case, [steps // 4, steps // 2, 3 * steps // 4, steps], "genus")
+    for way, picture in (("from rest", "genus"), ("approached", "genus_approached")):
+        control = f"approach = {str(way == 'approached').lower()}"
+        case = Case(cells[0], steps, start_of("ball", start), keys, control, (1.0, 1.0, 0.5), "periodic", steps)
+        volume(f"varying genus, periodic, {way}", case, [steps // 4, steps // 2, 3 * steps // 4, steps], picture)
 
 
 def sphere(small: bool) -> None:
