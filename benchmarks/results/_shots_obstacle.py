@@ -72,4 +72,4 @@ def run() -> None:
     shown = [round(share * gap) for share in (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)]
     keys = [gap, 2 * gap, 3 * gap]
     pictures = frame_pictures(shot.result, shown) + target_pictures(shot.result, keys)
-    save_strip("obstacle", pictures, [*(f"frame {i}" for i in shown), *(f"keyframe {i}" for i in keys)], 6, 170)
+    save_strip("obstacle", pictures, [*(f"frame {i}" for i in shown), *(f"keyframe {i}" for i in keys)], 6, 200, 256)
