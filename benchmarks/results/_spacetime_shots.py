@@ -51,8 +51,8 @@ def bunny(small: bool) -> None:
         solves[f"r = {r:g}"] = [entry["flow_iterations"] for entry in case.history]
     slope = np.polyfit([2, 3, 4], counts, 1)[0]
     print(f"\niterations against log10 r: {counts}, {slope:+.1f} per decade (paper: 25, 37, 43)")
-    rows = ("1e2", "1e3", "1e4", "1e3, approached")
-    labels = [f"r = {row}, frame {f // n}" for row in rows for f in (20, 40, 60, 80)]
+    rows = ("r = 1e2, frame", "r = 1e3, frame", "r = 1e4, frame", "approached,")
+    labels = [f"{row} {f // n}" for row in rows for f in (20, 40, 60, 80)]
     save_png(IMAGES / "spacetime_bunny.png", filmstrip(pictures, labels, columns=4, tile=115))
     plt = plots()
     figure, axes = plt.subplots(figsize=(4.2, 2.6))
