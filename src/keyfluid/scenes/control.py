@@ -243,8 +243,8 @@ class SpacetimeControl(Table):
     approach: Flag = Field(
         default=True,
         description="several keyframes are first met one after the other, roughly, then all together from there; "
-        "false: together from rest, as in the paper, which is quicker and may end a little better where each shape is on "
-        "the way to the next. Not with a horizon",
+        "false: together from rest, as in the paper, which is quicker and may end a little better where each shape is "
+        "on the way to the next. Not with a horizon",
     )
     horizon: Annotated[int, whole(at_least=2, at_most=100_000)] | None = Field(
         default=None,
