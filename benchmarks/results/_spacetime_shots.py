@@ -79,9 +79,10 @@ def abc(small: bool) -> None:
     compiled()
     keys = [(20 * (i + 1) // n, letter(text)) for i, text in enumerate("ABC")]
     runs = {
-        "r = 1e4, as in the paper": "r = 1e4",
-        "r = 1e3": "r = 1e3",
+        "r = 1e4, from rest, as in the paper": "r = 1e4\napproach = false",
+        "r = 1e4, approached": "r = 1e4\napproach = true",
         "r = 1e3, from rest": "r = 1e3\napproach = false",
+        "r = 1e3, approached": "r = 1e3\napproach = true",
         "r = 1e3, receding horizon of one keyframe": f"r = 1e3\nhorizon = {20 // n}",
     }
     frames = [10 // n, 20 // n, 30 // n, 40 // n, 50 // n, 60 // n]
@@ -91,7 +92,8 @@ def abc(small: bool) -> None:
         case = Case(128 // n, 60 // n, DISK, keys, control, fps=40 / n).run()
         report(f"ABC {128 // n}^2/{60 // n}, {name}", case)
         pictures += case.pictures(frames)
-    labels = [f"{w}, {f}" for w in ("r = 1e4", "r = 1e3", "from rest", "horizon") for f in frames]
+    labels = [f"{w}, {f}" for w in ("1e4, rest", "1e4, one by one", "1e3, rest", "1e3, one by one", "horizon")
+              for f in frames]  # fmt: skip
     save_png(IMAGES / "spacetime_abc.png", filmstrip(pictures, labels, columns=6, tile=92))
 
 

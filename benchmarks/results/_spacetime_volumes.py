@@ -81,8 +81,8 @@ def large(small: bool) -> None:
         (steps, key_of("large_figure", shapes.drawn(shapes.puncher(1.0), (n, n, n), mass))),
     ]
     head(*VOLUME)
-    case = Case(n, steps, start_of("large_ball", start), keys, size=CUBE, fps=steps)
-    volume("ball, torus, figure, walls", case, [steps // 4, steps // 2, 3 * steps // 4, steps], "large")
+    case = Case(n, steps, start_of("large_ball", start), keys, "approach = true", CUBE, fps=steps)
+    volume("ball, torus, figure, walls, approached", case, [steps // 4, steps // 2, 3 * steps // 4, steps], "large")
 
 
 def volume(name: str, case: Case, frames: Sequence[int], picture: str) -> None:

@@ -186,7 +186,7 @@ def test_the_same_forces_are_tried_on_the_engines_smoke():
 
 def test_memory_and_windows_are_told_and_what_can_not_fit_is_refused(monkeypatch):
     controller = controller_for("spacetime")
-    (line, way) = controller.plan_lines(build(scene(frames=12, more=SECOND)))
+    (line, way) = controller.plan_lines(build(scene("approach = true", frames=12, more=SECOND)))
     assert "velocities in 12 steps" in line
     assert "2 keyframes one after the other" in way
     three = {"frames": 18, "more": SECOND + THIRD}
@@ -220,7 +220,7 @@ initial = { shape = "disk", center = [0.3, 0.3], radius = 0.15 }
 
 def test_a_ball_led_around_corners_turns_at_every_one_if_they_are_approached_one_by_one():
     ends = []
-    for approach in ("true", "false"):
+    for approach in ('"auto"', "false"):
         result = run(load_scene(f'{CORNERS}[control]\nmethod = "spacetime"\nr = 100\napproach = {approach}'), threads=1)
         together = [entry for entry in result.metrics["history"] if entry.get("together")]
         ends.append((together[-1]["objective"], max(errors(result)), len(together)))
@@ -234,13 +234,17 @@ def test_holds_and_dense_keyframes_are_one_station():
     assert stations([6, 12]) == [6, 12]
     assert stations([40, 20, 21, 22]) == [22, 40]
     assert stations(list(range(2, 30))) == [29]
-    assert not Plan.of(build(scene())).approaches
-    assert Plan.of(build(scene(frames=12, more=SECOND))).approaches
-    assert not Plan.of(build(scene("horizon = 6", frames=12, more=SECOND))).approaches
+    two = {"frames": 12, "more": SECOND}
+    assert not Plan.of(build(scene("approach = true"))).approaches
+    assert Plan.of(build(scene("approach = true", **two))).approaches
+    assert not Plan.of(build(scene("approach = true\nhorizon = 6", **two))).approaches
+    # By itself only where a keyframe hardly meets the next.
+    assert not Plan.of(build(scene("", **two))).approaches
+    assert Plan.of(build(scene("", frames=12, more=SECOND.replace("0.45, 0.55", "0.3, 0.7")))).approaches
 
 
 def test_a_run_stopped_on_its_way_resumes_to_the_same_bits(tmp_path):
-    two = scene("iterations = 4\nr = 50.0", frames=12, more=SECOND)
+    two = scene("iterations = 4\nr = 50.0\napproach = true", frames=12, more=SECOND)
     whole = run(two, tmp_path / "whole", threads=1)
     calls = iter(range(1000))
     stopped = run(two, tmp_path / "parts", threads=1, should_stop=lambda: next(calls) >= 6)

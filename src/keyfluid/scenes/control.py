@@ -240,11 +240,11 @@ class SpacetimeControl(Table):
     free_start: Flag = Field(
         default=False, description="the initial velocity is optimised too (as eq. 10 has it), at no cost in forces"
     )
-    approach: Flag = Field(
-        default=True,
-        description="several keyframes are first met one after the other, roughly, then all together from there; "
-        "false: together from rest, as in the paper, which is quicker and may end a little better where each shape is "
-        "on the way to the next. Not with a horizon",
+    approach: Flag | Literal["auto"] = Field(
+        default="auto",
+        description="true: several keyframes are first met one after the other, roughly, then all together from there; "
+        'false: together from rest, as in the paper; "auto": one after the other where a keyframe covers less than a '
+        "fifth of the next, which from rest may be missed. Not with a horizon",
     )
     horizon: Annotated[int, whole(at_least=2, at_most=100_000)] | None = Field(
         default=None,

@@ -7,9 +7,10 @@ windows the smoke is where the kept forces carry it, and so is the air.
 
 Approach  all keyframes together, from rest, is where the paper begins. There every velocity is pulled towards all
 keyframes after it at once, and smoke that passes by a keyframe on its way to the next can stay away from it for good:
-a ball led around three corners missed the second one by its whole diameter (docs/results.md). So the keyframes are
-first met one after the other, roughly, and all are then optimised together from there. Goals that are closer together
-than `APART` steps (a hold, dense keyframes) count as one.
+a ball led around three corners missed the second one by its whole diameter (docs/results.md). So keyframes that hardly
+meet are first met one after the other, roughly, and all are then optimised together from there. Where each lies on the
+way to the next, neither way is always better (docs/results.md: A, B, C and circle-bunny), and from rest is quicker.
+Goals that are closer together than `APART` steps (a hold, dense keyframes) count as one.
 """
 
 from __future__ import annotations
