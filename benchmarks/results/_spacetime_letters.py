@@ -45,9 +45,9 @@ def letters80(small: bool) -> None:
     n = 2 if small else 1
     compiled()
     head(*REPORT)
-    for text in "FLUID":
-        case = Case(128 // n, 80 // n, DISK, [(80 // n, letter(text))], fps=80 / n).run()
-        report(f"{text} {128 // n}^2/{80 // n}", case)
+    for text, control in (*((text, "") for text in "FLUID"), ("D", "advection_iterations = 3")):
+        case = Case(128 // n, 80 // n, DISK, [(80 // n, letter(text))], control, fps=80 / n).run()
+        report(f"{text} {128 // n}^2/{80 // n} {control}".rstrip(), case)
 
 
 def arrays_peak(problem: Any) -> float:
