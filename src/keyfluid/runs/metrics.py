@@ -24,22 +24,11 @@ import numpy as np
 
 from keyfluid.controllers.interface import FrameRecord, Keyframe, Problem
 from keyfluid.fields import Field, density
+from keyfluid.objectives.density import relative_error
 from keyfluid.objectives.velocity import root_mean_square
 from keyfluid.operators.project import relative_divergence
 from keyfluid.runs.flow_map import transported
 from keyfluid.runs.frames import Frames
-
-
-def relative_error(density: np.ndarray, key: Keyframe) -> float:
-    share = 1.0 if key.mask is None else key.mask
-    target = share * np.asarray(key.target, np.float64)
-    size = _length(target) or _length(np.asarray(key.target, np.float64))
-    return _length(share * density - target) / size
-
-
-def _length(values: np.ndarray) -> float:
-    """|x|, the same for any number of threads, which that of BLAS is not."""
-    return math.sqrt(float(np.sum(values * values, dtype=np.float64)))
 
 
 def overlap(density: np.ndarray, key: Keyframe) -> float:
@@ -80,7 +69,7 @@ def score_keyframes(problem: Problem, frames: Frames, until: int, carried: bool)
             {
                 "frame": key.frame,
                 "field": key.field,
-                "relative_error": relative_error(reached, key),
+                "relative_error": relative_error(reached, key.target, key.mask),
                 "iou": overlap(reached, key),
                 "mass_ratio": mass_ratio(reached, key),
                 **({} if problem.liquid is None or _empty(key) else {"volume_error": mass_ratio(reached, key) - 1}),
@@ -97,7 +86,7 @@ def score_others(problem: Problem, frames: Frames, until: int) -> dict[str, list
     for picture in problem.pictures:
         if picture.frame <= until:
             smoke = density(problem.grid, frames[picture.frame].densities[picture.field])
-            miss = _length(picture.view.picture(smoke) - picture.wanted) / _length(picture.wanted)
+            miss = relative_error(picture.view.picture(smoke), picture.wanted)
             entry = {"frame": picture.frame, "field": picture.field, "relative_error": miss}
             found.setdefault("pictures", []).append(entry)
     for flow in problem.flows:
@@ -126,7 +115,7 @@ def next_error(problem: Problem, index: int, densities: Mapping[str, np.ndarray]
     """Mean relative error against the keyframes that come next; None after the last."""
     ahead = [key for key in problem.keyframes if key.frame >= index]
     first = min((key.frame for key in ahead), default=None)
-    errors = [relative_error(densities[key.field], key) for key in ahead if key.frame == first]
+    errors = [relative_error(densities[key.field], key.target, key.mask) for key in ahead if key.frame == first]
     return float(np.mean(errors)) if errors else None
 
 

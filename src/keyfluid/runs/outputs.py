@@ -114,9 +114,7 @@ class Outputs:
 
     def write_report(self, result: Mapping[str, Any]) -> None:
         scene = self.problem.scene
-        film = next(
-            (self.folder / name for name in ("video.mp4", "video.webp") if (self.folder / name).exists()), None
-        )
+        film = next((self.folder / name for name in ("video.mp4", "video.webp") if (self.folder / name).exists()), None)
         shown = {name: value for name, value in result.items() if not isinstance(value, list)}
         for name in ("pictures", "flows"):
             for key in result.get(name, []):

@@ -134,9 +134,7 @@ class Session:
         if time.perf_counter() - self._result_written > _RESULT_INTERVAL:
             self.write_result("running")
 
-    def progress(
-        self, done: int, total: int, unit: str = "frame", error: float | None = None, note: str = ""
-    ) -> None:
+    def progress(self, done: int, total: int, unit: str = "frame", error: float | None = None, note: str = "") -> None:
         if self._listener is None:
             return
         now = time.perf_counter()

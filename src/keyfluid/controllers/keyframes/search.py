@@ -77,9 +77,9 @@ class Search:
         there = self.final.problem
         control = self.stage.control if self.stage.problem is there else self.final.control
         pieces = self.here.pieces.and_then(control, carry(vector, self.stage.control, control))
-        start = self.here.start
-        first = self.final.window.first
-        replay(there, self.shell, pieces, None if start is None or not self.shell.has_frames(first) else (first, start))
+        first, start = self.final.window.first, self.here.start
+        after = (first, start) if start is not None and self.shell.has_frames(first) else None
+        replay(there, self.shell, pieces, after)
 
     def _keep(self, state: Minimisation) -> None:
         shell, now, window, rank = self.shell, state.now, self.here.window, self.here.rank

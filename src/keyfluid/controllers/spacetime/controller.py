@@ -18,11 +18,12 @@ from keyfluid.controllers.spacetime.gauss_newton import GaussNewton
 from keyfluid.controllers.spacetime.horizon import Horizon, all_windows, stations
 from keyfluid.controllers.spacetime.multigrid import Multigrid
 from keyfluid.controllers.spacetime.refuse import refuse
-from keyfluid.controllers.spacetime.replay import Replay, Units, relative_error
+from keyfluid.controllers.spacetime.replay import Replay, Units
 from keyfluid.controllers.spacetime.settings import Settings
 from keyfluid.errors import SceneError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
+from keyfluid.objectives.density import relative_error
 from keyfluid.operators.advect import Advect
 from keyfluid.operators.base import Operator
 from keyfluid.operators.blur import Blur
@@ -343,24 +344,23 @@ def log(shell: Shell, admm: Admm, record: Record, phase: str, horizon: Horizon) 
 
 
 def goal_error(goal: Goal, densities: Mapping[str, list[Field]]) -> float:
-    return relative_error(densities[goal.field][goal.step], goal.target, goal.mask)
+    """Of a goal in a trajectory."""
+    mask = None if goal.mask is None else goal.mask.reshape(-1)
+    return relative_error(densities[goal.field][goal.step].data, goal.target.data, mask)
 
 
 def memory_plan(problem: Problem) -> dict[str, int]:
     """Bytes by what they are for; the paper's bound is 8 n^d (1 + d) N numbers."""
-    plan = Plan.of(problem)
-    item = problem.dtype.itemsize
-    velocities = item * problem.grid.value_count(Kind.FACES) * plan.longest_window
-    densities = item * problem.grid.count * plan.longest_window * len(problem.densities)
+    plan, item = Plan.of(problem), problem.dtype.itemsize
+    velocities, longest = item * problem.grid.value_count(Kind.FACES), plan.longest_window
     beside = plan.steps if len(plan.windows) > 1 else 0
     if plan.approaches:
-        # Its own windows are shorter, but forces and velocities of all steps stand beside them.
-        ends = [0, *plan.stations]
-        beside = max(0, 2 * plan.steps + 9 * max(b - a for a, b in pairwise(ends)) - 9 * plan.longest_window)
-    more = {"forces of all windows": item * problem.grid.value_count(Kind.FACES) * beside} if beside else {}
+        # Its windows are shorter, but forces and velocities of all steps stand beside the nine that each holds.
+        shorter = longest - max(stop - start for start, stop in pairwise([0, *plan.stations]))
+        beside = max(0, 2 * plan.steps - 9 * shorter)
     return {
-        "v, v*, lambda, the last v": 4 * velocities,
-        "guide, gradient, direction and work of a subproblem": 5 * velocities,
-        "densities of three sweeps": 3 * densities,
-        **more,
+        "v, v*, lambda, the last v": 4 * velocities * longest,
+        "guide, gradient, direction and work of a subproblem": 5 * velocities * longest,
+        "densities of three sweeps": 3 * item * problem.grid.count * longest * len(problem.densities),
+        **({"forces of all windows": velocities * beside} if beside else {}),
     }

@@ -7,7 +7,6 @@ Inside in cells and steps and units of peak density; a frame is in metres, secon
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -16,21 +15,12 @@ import numpy as np
 from keyfluid.controllers.interface import FrameRecord, Keyframe, Problem
 from keyfluid.controllers.march import Clock
 from keyfluid.controllers.smoke_steps import SmokeSteps
-from keyfluid.controllers.spacetime.flow import dot
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.stage import State
+from keyfluid.objectives.density import relative_error
 from keyfluid.operators.base import Operator
 from keyfluid.operators.step_implicit import StepImplicit
-
-
-def relative_error(reached: Field, target: Field, mask: np.ndarray | None) -> float:
-    """|rho - rho*| / |rho*|, inside a mask; of a region that should be empty, over the whole target."""
-    share = np.float64(1.0) if mask is None else mask.reshape(-1).astype(np.float64)
-    wanted = share * target.data
-    miss = share * reached.data - wanted
-    size = dot(wanted, wanted) or dot(target.data, target.data)
-    return math.sqrt(dot(miss, miss) / size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +92,7 @@ class Replay:
             state = steps.advance(state, Clock(k, dt), force).state
             for key in problem.keyframes:
                 if key.frame * self.steps_per_frame == k + 1 and key.weight > 0:
-                    target = Field.of(problem.grid, Kind.CENTRES, key.target, dtype=problem.dtype)
-                    yield key, relative_error(state[key.field], target, key.mask)
+                    yield key, relative_error(state[key.field].array, key.target, key.mask)
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"velocity": self.velocity.data, **{f"rho.{name}": rho.data for name, rho in self.densities.items()}}
