@@ -257,6 +257,10 @@ def test_damaged_frames_are_filmed_again_from_the_checkpoint(tmp_path):
     assert again.metrics["history"] == history
     (tmp_path / "run" / "checkpoint.npz").unlink()
     (tmp_path / "run" / "frames" / "0002.npz").unlink()
+    assert bits(keyfluid.resume(tmp_path / "run", threads=1).frames) == before, "from the checkpoint before"
+    for path in (tmp_path / "run").glob("checkpoint*"):
+        path.unlink()
+    (tmp_path / "run" / "frames" / "0002.npz").unlink()
     with pytest.raises(KeyfluidError, match=r"0002\.npz: .*run the scene again with --overwrite"):
         keyfluid.resume(tmp_path / "run")
 

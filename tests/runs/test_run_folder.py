@@ -45,7 +45,10 @@ def test_all_files_are_there_and_nothing_else(finished):
     result, _ = finished
     names = {path.name for path in result.folder.iterdir()}
     video = {"video.webp", "video.mp4"} if video_available() else {"video.webp", "video.gif"}
-    assert names == {"scene.toml", "result.json", "checkpoint.npz", "frames", "vdb", "strip.png", "report.html"} | video
+    assert names == video | {
+        ".keyfluid", "scene.toml", "result.json", "checkpoint.npz", "checkpoint.before.npz", "frames", "vdb",
+        "strip.png", "report.html",
+    }  # fmt: skip
     assert sorted(p.name for p in (result.folder / "frames").iterdir()) == [f"{i:04d}.npz" for i in range(7)]
 
 

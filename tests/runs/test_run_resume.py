@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from run_scenes import STILL, busy, write_scene
@@ -19,6 +20,7 @@ import keyfluid
 from keyfluid.controllers.smoke_steps import SmokeSteps
 from keyfluid.io import container
 from keyfluid.runs.folder import RunFolder
+from keyfluid.runs.run import open_run
 
 KILLS = 10
 FRAMES = 150
@@ -139,13 +141,27 @@ def test_a_damaged_frame_is_found_and_can_be_made_again(undisturbed, tmp_path, h
     assert_same_frames(folder, undisturbed)
 
 
-@pytest.mark.parametrize("harm", [cut, flip])
-def test_a_damaged_checkpoint_is_found_and_frames_stand_in(undisturbed, tmp_path, harm):
+@pytest.mark.parametrize("harm", [cut, flip, Path.unlink, lambda path: path.write_bytes(b"")])
+def test_a_damaged_checkpoint_costs_one_frame(undisturbed, tmp_path, harm):
     folder = copy_of(undisturbed, tmp_path / "run")
     harm(folder / "checkpoint.npz")
-    (folder / "frames" / "0150.npz").unlink()
     (folder / "result.json").unlink()  # it had not ended yet
-    with pytest.raises(keyfluid.KeyfluidError, match=r"checkpoint\.npz: is damaged.*--from 149"):
+    seen = []
+    keyfluid.resume(folder, threads=1, progress=seen.append)
+    assert [p.done for p in seen if p.unit == "frame"] == [FRAMES], "only the last frame is made again"
+    assert any("checkpoint.npz" in p.note for p in seen) is (harm is not Path.unlink)
+    assert_same_frames(folder, undisturbed)
+    assert result_of(folder) == result_of(undisturbed)
+
+
+@pytest.mark.parametrize("harm", [cut, flip, Path.unlink])
+def test_where_both_checkpoints_are_damaged_frames_stand_in(undisturbed, tmp_path, harm):
+    folder = copy_of(undisturbed, tmp_path / "run")
+    harm(folder / "checkpoint.npz")
+    harm(folder / "checkpoint.before.npz")
+    (folder / "frames" / "0150.npz").unlink()
+    (folder / "result.json").unlink()
+    with pytest.raises(keyfluid.KeyfluidError, match=r"checkpoint.*--from 149"):
         keyfluid.resume(folder)
     keyfluid.resume(folder, from_frame=149, threads=1)
     assert_same_frames(folder, undisturbed)
@@ -166,34 +182,42 @@ def test_a_finished_run_is_only_looked_at(undisturbed, tmp_path):
     assert result_of(folder) == result_of(undisturbed)
 
 
-def test_a_full_disk_keeps_what_is_done(tmp_path, monkeypatch):
-    folder = tmp_path / "run"
-    calls = []
+class FaultyDisk:
+    """os as the run sees it, with one operation that fails from its nth call on."""
 
-    def full(handle):
-        calls.append(handle)
-        if len(calls) > 5:
+    def __init__(self, monkeypatch, operation, after):
+        self.calls, self.after, self.operation = 0, after, getattr(os, operation)
+        monkeypatch.setattr(os, operation, self)
+
+    def __call__(self, *words, **rest):
+        self.calls += 1
+        if self.calls > self.after:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return self.operation(*words, **rest)
 
-    monkeypatch.setattr(container.os, "fsync", full)
+
+@pytest.mark.parametrize(("operation", "after"), [("fsync", 14), ("replace", 6), ("write", 7), ("open", 40)])
+def test_a_full_disk_keeps_what_is_done(tmp_path, monkeypatch, operation, after):
+    folder = tmp_path / "run"
+    FaultyDisk(monkeypatch, operation, after)
     with pytest.raises(keyfluid.KeyfluidError, match=r"No space left on device.*then: keyfluid resume .*run$"):
-        keyfluid.run(STILL, folder)
+        keyfluid.run(STILL, folder, threads=1)
     monkeypatch.undo()
-    assert result_of(folder)["status"] == "stopped"
+    assert not [path for path in folder.rglob("*.part") if path.stat().st_size]
+    assert keyfluid.resume(folder, threads=1).finished
     assert not list(folder.rglob("*.part"))
-    assert keyfluid.resume(folder).finished
-    whole = keyfluid.run(STILL, tmp_path / "whole")
+    whole = keyfluid.run(STILL, tmp_path / "whole", threads=1)
     assert_same_frames(folder, whole.folder)
+    assert {p.name for p in folder.iterdir()} == {p.name for p in whole.folder.iterdir()}
 
 
-def test_a_disk_that_is_full_from_the_start_leaves_nothing(tmp_path, monkeypatch):
-    def full(handle):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(container.os, "fsync", full)
+@pytest.mark.parametrize("operation", ["fsync", "replace", "write", "open", "mkdir"])
+def test_a_disk_that_is_full_from_the_start_leaves_nothing(tmp_path, monkeypatch, operation):
+    FaultyDisk(monkeypatch, operation, 0)
     with pytest.raises(keyfluid.KeyfluidError, match="No space left"):
-        keyfluid.run(STILL, tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+        keyfluid.run(STILL, tmp_path / "deep" / "run", threads=1)
+    monkeypatch.undo()
+    assert not (tmp_path / "deep").exists()
 
 
 def test_a_kernel_that_can_not_be_cached_is_no_traceback(tmp_path, monkeypatch):
@@ -208,32 +232,48 @@ def test_a_kernel_that_can_not_be_cached_is_no_traceback(tmp_path, monkeypatch):
 
 
 def test_leftovers_of_a_killed_process_are_swept(tmp_path):
+    """Those that the record says were under way, and nothing else."""
     folder = keyfluid.run(STILL, tmp_path / "run").folder
-    left = [folder / ".video.x1.webp", folder / "frames" / ".0003.npz.part", folder / ".checkpoint.npz.part"]
-    for path in left:
+    with (folder / ".keyfluid").open("a") as record:
+        record.write('{"file": "frames/0003.npz"}\n{"file": "strip.png"}\n{"file": "half a li')
+    left = [folder / ".strip.png.part", folder / "frames" / ".0003.npz.part"]
+    mine = [folder / ".notes.part", folder / ".video.x1.webp"]
+    for path in left + mine:
         path.write_text("half")
     keyfluid.resume(folder, from_frame=2)
     assert not any(path.exists() for path in left)
-    (tmp_path / "bare" / "frames").mkdir(parents=True)
-    assert keyfluid.run(STILL, tmp_path / "bare").finished
+    assert all(path.exists() for path in mine)
 
 
 def test_two_processes_do_not_share_a_folder(tmp_path):
-    result = keyfluid.run(STILL, tmp_path / "run")
-    other = RunFolder.find(result.folder)
-    other.lock()
-    with pytest.raises(keyfluid.KeyfluidError, match="another keyfluid process"):
-        keyfluid.resume(result.folder)
-    other.unlock()
+    """Whatever writes to it: run, resume, render, export."""
+    scene = write_scene(tmp_path, STILL)
+    result = keyfluid.run(scene, tmp_path / "run")
+    kept = frames_of(result.folder)
+    other = RunFolder.open(result.folder)
+    for words in (
+        ["run", scene, "-o", result.folder, "--overwrite"],
+        ["resume", result.folder],
+        ["render", result.folder],
+        ["export", result.folder],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "keyfluid", *map(str, words)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 2, words
+        assert "another keyfluid process" in done.stderr
+    other.close()
+    assert frames_of(result.folder) == kept
     assert keyfluid.resume(result.folder).finished
 
 
-def test_overwriting_removes_only_what_a_run_wrote(tmp_path):
-    folder = tmp_path / "run"
-    folder.mkdir()
-    (folder / "notes.txt").write_text("mine")
-    keyfluid.run(STILL, folder)
-    with pytest.raises(keyfluid.KeyfluidError, match="--overwrite"):
-        keyfluid.run(STILL, folder)
-    keyfluid.run(STILL, folder, overwrite=True)
-    assert (folder / "notes.txt").read_text() == "mine"
+def test_a_killed_run_says_interrupted(tmp_path):
+    """Not "running" for ever."""
+    result = keyfluid.run(STILL, tmp_path / "run")
+    written = json.loads((result.folder / "result.json").read_text())
+    (result.folder / "result.json").write_text(json.dumps({**written, "status": "running"}))
+    assert RunFolder.find(result.folder).result()["status"] == "interrupted"
+    other = RunFolder.open(result.folder)
+    assert RunFolder.find(result.folder).result()["status"] == "running"
+    other.close()
+    assert open_run(result.folder).metrics["status"] == "interrupted"

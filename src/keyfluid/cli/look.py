@@ -11,6 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from keyfluid.runs.frames import Frames
+    from keyfluid.runs.outputs import Writable
     from keyfluid.scenes.problem import Problem
 
 Folder = Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)]
@@ -72,30 +73,31 @@ def render(
 ) -> None:
     """Draw the frames of a run again: film and filmstrip, or one still."""
     from keyfluid.cli.progress import Display
+    from keyfluid.cli.writable import writable
     from keyfluid.errors import KeyfluidError
     from keyfluid.render import save_png
     from keyfluid.runs.outputs import Outputs
     from keyfluid.runs.session import Progress
 
     problem, frames = _opened(folder, set_ or [], ("camera.", "light.", "output.", "smoke.field"))
-    place = output or folder
-    if view is not None:
-        print(_seen(problem, frames, place, view, frame, extinction))
-        return
-    with Display() as display:
-        outputs = Outputs(problem, frames, place, lambda what, n, of: display(Progress(n, of, what)), size)
-        if frame is not None:
-            if frame not in outputs.film.indices:
-                raise KeyfluidError(f"--frame {frame}: this run has frames 0 to {outputs.film.indices[-1]}")
-            target = place / f"frame.{frame:04d}.png"
-            save_png(target, outputs.film[outputs.film.indices.index(frame)])
-            print(target)
+    with writable(output, folder, "render") as place:
+        if view is not None:
+            print(_seen(problem, frames, place, view, frame, extinction))
             return
-        film = outputs.write_video()
-        outputs.write_strip()
-        if png:
-            outputs.write_png(place / "png")
-    print(film)
+        with Display() as display:
+            outputs = Outputs(problem, frames, place, lambda what, n, of: display(Progress(n, of, what)), size)
+            if frame is not None:
+                if frame not in outputs.film.indices:
+                    raise KeyfluidError(f"--frame {frame}: this run has frames 0 to {outputs.film.indices[-1]}")
+                with place.writing(f"frame.{frame:04d}.png") as target:
+                    save_png(target, outputs.film[outputs.film.indices.index(frame)])
+                print(target)
+                return
+            film = outputs.write_video()
+            outputs.write_strip()
+            if png:
+                outputs.write_png("png/")
+        print(film)
 
 
 def export(
@@ -107,15 +109,17 @@ def export(
 ) -> None:
     """Write the frames of a run as VDB files again, with other names, axes or precision."""
     from keyfluid.cli.progress import Display
+    from keyfluid.cli.writable import writable
     from keyfluid.runs.outputs import Outputs
     from keyfluid.runs.session import Progress
 
     sets = [f"output.{key}={value}" for key, value in (("names", names), ("up", up)) if value is not None]
     problem, frames = _opened(folder, [*sets, *(["output.half=true"] if half else [])], ("output.",))
-    place = output or folder / "vdb"
-    with Display() as display:
-        Outputs(problem, frames, folder, lambda what, n, of: display(Progress(n, of, what))).write_vdb(place)
-    print(place)
+    own = output is None or output.resolve() == (folder / "vdb").resolve()
+    with writable(None if own else output, folder, "export") as place, Display() as display:
+        outputs = Outputs(problem, frames, place, lambda what, n, of: display(Progress(n, of, what)))
+        outputs.write_vdb("vdb/" if own else "")
+    print(folder / "vdb" if own else output)
 
 
 def check(
@@ -159,7 +163,7 @@ def _opened(folder: Path, sets: list[str], allowed: tuple[str, ...]):  # type: i
 
 
 def _seen(
-    problem: Problem, frames: Frames, place: Path, view: str, frame: int | None, extinction: float | None
+    problem: Problem, frames: Frames, place: Writable, view: str, frame: int | None, extinction: float | None
 ) -> Path:
     """A frame as a [[picture]] sees it, one pixel per cell and at least 256: to paint over."""
     import numpy as np
@@ -178,6 +182,6 @@ def _seen(
     pixels = upright(view, view_of(problem.grid, view, extinction).picture(smoke))
     scale = -(-256 // min(pixels.shape))
     grey = np.round(255 * np.clip(pixels, 0, 1)).astype(np.uint8).T[::-1]
-    target = place / f"view.{view}.{frame:04d}.png"
-    save_png(target, np.repeat(np.repeat(grey, scale, 0), scale, 1)[..., None].repeat(3, -1))
+    with place.writing(f"view.{view}.{frame:04d}.png") as target:
+        save_png(target, np.repeat(np.repeat(grey, scale, 0), scale, 1)[..., None].repeat(3, -1))
     return target

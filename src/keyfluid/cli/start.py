@@ -66,15 +66,21 @@ def run(
 def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)],
     from_frame: Annotated[int | None, typer.Option("--from", min=0, help="Make later frames again.")] = None,
+    accept_changes: Annotated[
+        bool, typer.Option("--accept-changes", help="Go on though the scene or the machine is not what it was.")
+    ] = False,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Go on with a run that was stopped or killed, to the same bits."""
+    """Go on with a run that was stopped or killed; it ends bit-identical to an undisturbed one."""
     from keyfluid.cli.progress import Display, StopSwitch
     from keyfluid.runs.run import resume as go_on
 
     with StopSwitch().armed() as stop, Display(as_json) as display:
-        result = go_on(folder, from_frame=from_frame, threads=threads, progress=display, should_stop=stop)
+        result = go_on(
+            folder, from_frame=from_frame, accept_changes=accept_changes, threads=threads, progress=display,
+            should_stop=stop,
+        )  # fmt: skip
     _finish(result, folder, as_json)
 
 
@@ -113,6 +119,7 @@ def wedge(
 ) -> None:
     """Run a scene with several values of a key, and lay the results side by side."""
     from keyfluid.cli.wedge import contact_sheet, variants, write_table
+    from keyfluid.cli.writable import owned_folder
     from keyfluid.scenes import load_scene
 
     wanted = variants(changes)
@@ -120,14 +127,17 @@ def wedge(
     folder = output or Path("out") / f"{first.name}_wedge"
     scenes = {label: _previewed(load_scene(scene, [*(set_ or ()), *sets]), preview) for label, sets in wanted.items()}
     results = {}
-    for label, variant in scenes.items():
-        print(f"{label}:", file=sys.stderr)
-        result, place = _run_scene(variant, folder / label, threads, overwrite, as_json)
-        if not result.finished:
-            _finish(result, place, as_json)
-        results[label] = result
-    contact_sheet(folder / "wedge.png", results)
-    write_table(folder / "wedge.json", results)
+    with owned_folder(folder, "wedge") as owned:
+        for label, variant in scenes.items():
+            print(f"{label}:", file=sys.stderr)
+            result, place = _run_scene(variant, folder / label, threads, overwrite, as_json)
+            if not result.finished:
+                _finish(result, place, as_json)
+            results[label] = result
+        with owned.writing("wedge.png") as path:
+            contact_sheet(path, results)
+        with owned.writing("wedge.json") as path:
+            write_table(path, results)
     print(folder / "wedge.png")
 
 

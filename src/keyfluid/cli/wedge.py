@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from keyfluid.errors import KeyfluidError
-from keyfluid.io.container import write_whole
+from keyfluid.io.atomic import write_whole
 from keyfluid.render import filmstrip, save_png
 from keyfluid.runs.pictures import Painter
 from keyfluid.runs.run import RunResult
@@ -48,7 +48,7 @@ def write_table(path: Path, results: Mapping[str, RunResult]) -> None:
         label: {name: value for name, value in result.metrics.items() if name != "history"}
         for label, result in results.items()
     }
-    write_whole(path, lambda file: file.write(json.dumps(table, indent=2).encode()), sync=False)
+    write_whole(path, lambda file: file.write(json.dumps(table, indent=2).encode()))
 
 
 def _split(values: str) -> list[str]:

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyfluid.errors import KeyfluidError
+from keyfluid.io.atomic import replacing
 from keyfluid.render.colour import bayer
-from keyfluid.render.files import replacing
 
 if TYPE_CHECKING:
     from PIL.Image import Image

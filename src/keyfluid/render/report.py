@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyfluid.errors import KeyfluidError
+from keyfluid.io.atomic import replacing
 from keyfluid.render.chart import Curve, line_chart
-from keyfluid.render.files import replacing
 
 Picture = bytes | str | os.PathLike[str] | NDArray[np.uint8]
 """An encoded file's bytes, its path, or an sRGB image."""

@@ -1,6 +1,6 @@
-"""Frames of a run: one file each in run precision, or in memory; the same reading for both.
+"""Frames of a run: files (io/run/frame_files.py) or in memory; the same reading for both.
 
-A frame file holds the state (densities, velocity), the force if one acted and, in a scene with keyframes, the
+A frame holds the state (densities, velocity), the force if one acted and, in a scene with keyframes, the
 velocities that advected ("carrier.0", ...); of methods that live on particles also those ("particles.NAME"). Its meta
 data has what the metrics need, so that a run can be summed up without reading arrays, and what `resume --from` needs to
 go on from it.
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +17,6 @@ import numpy as np
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.io.container import check_arrays, load_arrays, load_meta, save_arrays
 
 PARTICLES = "particles."
 """Begins the names of particle arrays in frame files."""
@@ -70,48 +68,6 @@ class MemoryFrames:
     def keep(self, indices: Iterable[int]) -> None:
         """Forget all other frames."""
         self._kept = {index: self._kept[index] for index in indices if index in self._kept}
-
-
-class FolderFrames:
-    """frames/0000.npz and so on."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def path(self, index: int) -> Path:
-        return self.folder / f"{index:04d}.npz"
-
-    def put(self, index: int, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
-        save_arrays(self.path(index), arrays, meta)
-
-    def arrays(self, index: int) -> tuple[Mapping[str, np.ndarray], Mapping[str, Any]]:
-        return load_arrays(self.path(index))
-
-    def meta(self, index: int) -> Mapping[str, Any]:
-        return load_meta(self.path(index))
-
-    def indices(self) -> list[int]:
-        return sorted(int(p.stem) for p in self.folder.glob("*.npz") if p.stem.isdecimal())
-
-    def check(self, index: int) -> None:
-        """Raises a KeyfluidError if a frame is missing or damaged."""
-        check_arrays(self.path(index))
-
-    def whole(self) -> int:
-        """The last frame before the first damaged one; -1 if there is none."""
-        last = -1
-        for index in self.indices():
-            try:
-                self.check(index)
-            except KeyfluidError:
-                break
-            last = index
-        return last
-
-    def drop_after(self, index: int) -> None:
-        for later in self.indices():
-            if later > index:
-                self.path(later).unlink(missing_ok=True)
 
 
 class Frames:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from keyfluid.io.container import write_whole
+from keyfluid.io.atomic import write_whole
 from keyfluid.io.ply import mesh_bytes
 from keyfluid.runs.frames import Frame
 from keyfluid.runs.vdb_files import turn_of
@@ -14,13 +14,11 @@ from keyfluid.scenes.problem import Problem
 from keyfluid.shapes.isosurface import isosurface
 
 
-def write_mesh(folder: Path, problem: Problem, frame: Frame) -> Path:
+def write_mesh(path: Path, problem: Problem, frame: Frame) -> None:
     """The surface of one frame; an empty mesh where there is no liquid."""
     assert frame.surface is not None
     vertices, triangles = isosurface(frame.surface, problem.grid.spacing)
     vertices = vertices @ turn_of(problem).T
     comments = {"creator": "keyfluid", "frame": frame.index, "time": frame.meta["time"], "fps": problem.fps}
-    path = folder / f"{problem.scene.name}.{problem.scene.output.start_frame + frame.index:04d}.ply"
     content = mesh_bytes(vertices.astype(np.float32), triangles.astype(np.int32), comments)
-    write_whole(path, lambda file: file.write(content), sync=False)
-    return path
+    write_whole(path, lambda file: file.write(content))

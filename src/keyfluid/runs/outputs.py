@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,11 +21,11 @@ from keyfluid.render import (
     write_report,
     write_webp,
 )
-from keyfluid.runs.frames import Frames
+from keyfluid.runs.frames import Frame, Frames
 from keyfluid.runs.mesh_files import write_mesh
 from keyfluid.runs.pictures import Film, Painter
 from keyfluid.runs.ply_files import write_points
-from keyfluid.runs.vdb_files import vdb_path, write_frame
+from keyfluid.runs.vdb_files import vdb_name, write_frame
 from keyfluid.scenes import dump_scene
 from keyfluid.scenes.problem import Problem
 
@@ -35,16 +36,24 @@ Told = Callable[[str, int, int], None]
 """told(what, done, total): called between files, where it may raise to stop."""
 
 
+class Writable(Protocol):
+    """A folder that is ours to write to (io/run/owned.py), or the folder of a run."""
+
+    @property
+    def path(self) -> Path: ...
+    def writing(self, name: str, again: bool = False) -> AbstractContextManager[Path]: ...
+
+
 class Outputs:
-    """Writes the outputs of a run to its folder, each file whole or not at all."""
+    """Writes the outputs of a run to its folder, or to another, each file whole or not at all."""
 
     def __init__(
-        self, problem: Problem, frames: Frames, folder: Path, told: Told | None = None, size: int | None = None
+        self, problem: Problem, frames: Frames, folder: Writable, told: Told | None = None, size: int | None = None
     ) -> None:
         self.problem, self.frames, self.folder = problem, frames, folder
         self._told = told or (lambda what, done, total: None)
         if not frames.store.indices():
-            raise KeyfluidError(f"{folder}: has no frames yet; run it first")
+            raise KeyfluidError(f"{folder.path}: has no frames yet; run it first")
         self.painter = Painter(problem, size)
         self.film = Film(self.painter, frames, lambda done, total: self._told("picture", done, total))
 
@@ -52,53 +61,58 @@ class Outputs:
         """What the scene's [output] asks for, and always a strip and a report."""
         output = self.problem.scene.output
         if output.vdb:
-            self.write_vdb(self.folder / "vdb")
+            self.write_vdb("vdb/")
         if getattr(self.problem.scene.control, "ply", False):
-            self.write_ply(self.folder / "ply")
+            self.write_ply("ply/")
         if self.problem.liquid is not None and self.problem.liquid.mesh and self.problem.grid.dim == 3:
-            self.write_meshes(self.folder / "mesh")
+            self.write_meshes("mesh/")
         if output.png:
-            self.write_png(self.folder / "png")
+            self.write_png("png/")
         if output.video:
             self.write_video()
         self.write_strip()
         self.write_report(result)
 
-    def write_vdb(self, folder: Path) -> None:
-        _make(folder)
+    def write_vdb(self, prefix: str = "") -> None:
+        """One VDB file per frame; `prefix` names a folder inside, if any."""
         indices = self.frames.store.indices()
         for done, index in enumerate(indices, 1):
-            write_frame(vdb_path(folder, self.problem, index), self.problem, self.frames[index])
+            with self.folder.writing(prefix + vdb_name(self.problem, index)) as path:
+                write_frame(path, self.problem, self.frames[index])
             self._told("vdb", done, len(indices))
 
-    def write_ply(self, folder: Path) -> None:
+    def write_ply(self, prefix: str = "") -> None:
         """The markers of every frame."""
-        _make(folder)
-        for index in self.frames.store.indices():
-            self._told("ply", index, self.frames.store.indices()[-1])
-            write_points(folder, self.problem, self.frames[index])
+        self._write_each("ply", prefix, write_points)
 
-    def write_meshes(self, folder: Path) -> None:
+    def write_meshes(self, prefix: str = "") -> None:
         """The liquid's surface of every frame."""
-        _make(folder)
-        for index in self.frames.store.indices():
-            self._told("mesh", index, self.frames.store.indices()[-1])
-            write_mesh(folder, self.problem, self.frames[index])
+        self._write_each("mesh", prefix, write_mesh)
 
-    def write_png(self, folder: Path) -> None:
-        start = self.problem.scene.output.start_frame
+    def _write_each(self, what: str, prefix: str, write: Callable[[Path, Problem, Frame], None]) -> None:
+        indices = self.frames.store.indices()
+        for index in indices:
+            self._told(what, index, indices[-1])
+            with self.folder.writing(f"{prefix}{self._numbered(index)}.ply") as path:
+                write(path, self.problem, self.frames[index])
+
+    def write_png(self, prefix: str = "") -> None:
         for place, index in enumerate(self.film.indices):
-            save_png(folder / f"{self.problem.scene.name}.{start + index:04d}.png", self.film[place])
+            with self.folder.writing(f"{prefix}{self._numbered(index)}.png") as path:
+                save_png(path, self.film[place])
+
+    def _numbered(self, index: int) -> str:
+        return f"{self.problem.scene.name}.{self.problem.scene.output.start_frame + index:04d}"
 
     def write_video(self) -> Path:
         """video.webp always; beside it an MP4, or a GIF where PyAV is missing. Returns the better one."""
         fps = self.problem.fps
-        write_webp(self.film, self.folder / "video.webp", fps)
-        if video_available():
-            write_mp4(self.film, self.folder / "video.mp4", fps)
-            return self.folder / "video.mp4"
-        write_gif(self.film, self.folder / "video.gif", fps)
-        return self.folder / "video.gif"
+        with self.folder.writing("video.webp") as path:
+            write_webp(self.film, path, fps)
+        better, write = ("video.mp4", write_mp4) if video_available() else ("video.gif", write_gif)
+        with self.folder.writing(better) as path:
+            write(self.film, path, fps)
+        return self.folder.path / better
 
     def write_strip(self) -> None:
         """Frames at even distances and at every keyframe (at most two strips' worth), targets beside them."""
@@ -110,27 +124,29 @@ class Outputs:
         targets = [self.painter.target(index) for index in chosen]
         labels = [f"frame {index}" for index in chosen]
         columns = STRIP_FRAMES if not keys else STRIP_FRAMES + 2
-        save_png(self.folder / "strip.png", filmstrip(pictures, labels, targets, columns=columns))
+        with self.folder.writing("strip.png", again=True) as path:
+            save_png(path, filmstrip(pictures, labels, targets, columns=columns))
 
     def write_report(self, result: Mapping[str, Any]) -> None:
-        scene = self.problem.scene
-        film = next((self.folder / name for name in ("video.mp4", "video.webp") if (self.folder / name).exists()), None)
+        scene, folder = self.problem.scene, self.folder.path
+        film = next((folder / name for name in ("video.mp4", "video.webp") if (folder / name).exists()), None)
         shown = {name: value for name, value in result.items() if not isinstance(value, list)}
         for name in ("pictures", "flows"):
             for key in result.get(name, []):
                 shown[f"error of {name[:-1]} at {key['frame']}"] = key["relative_error"]
-        write_report(
-            self.folder / "report.html",
-            scene.name,
-            shown,
-            film if scene.output.video else None,
-            self.folder / "strip.png",
-            curves_of(result["history"]),
-            dump_scene(scene),
-            versions(),
-            result["keyframes"],
-            self._force_maps(),
-        )
+        with self.folder.writing("report.html", again=True) as path:
+            write_report(
+                path,
+                scene.name,
+                shown,
+                film if scene.output.video else None,
+                folder / "strip.png",
+                curves_of(result["history"]),
+                dump_scene(scene),
+                versions(),
+                result["keyframes"],
+                self._force_maps(),
+            )
 
     def _force_maps(self) -> dict[str, np.ndarray]:
         steered = [i for i in self.frames.store.indices() if self.frames.store.meta(i)["force_square"] > 0]
@@ -172,9 +188,3 @@ def _thinned(items: list[int], most: int) -> list[int]:
         return items
     return [items[round(place)] for place in np.linspace(0, len(items) - 1, most)]
 
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise KeyfluidError(f"{folder}: can't be written: {error.strerror}; choose another folder") from None

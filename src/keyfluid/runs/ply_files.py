@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from keyfluid.io.container import write_whole
+from keyfluid.io.atomic import write_whole
 from keyfluid.io.ply import ply_bytes
 from keyfluid.render.colour import to_srgb
 from keyfluid.runs.frames import Frame
@@ -14,7 +14,7 @@ from keyfluid.runs.marker_pictures import MarkerPainter
 from keyfluid.scenes.problem import Problem
 
 
-def write_points(folder: Path, problem: Problem, frame: Frame) -> Path:
+def write_points(path: Path, problem: Problem, frame: Frame) -> None:
     """The markers of one frame, all kinds of smoke one after the other."""
     names = list(problem.densities)
     position = np.concatenate([frame.particles[f"{name}.markers"] for name in names], axis=1)
@@ -23,7 +23,5 @@ def write_points(folder: Path, problem: Problem, frame: Frame) -> Path:
     columns = dict(zip(("x", "y", "z", "vx", "vy", "vz"), (*position, *velocity)))
     columns |= dict(zip(("red", "green", "blue"), colour.T))
     comments = {"creator": "keyfluid", "frame": frame.index, "time": frame.meta["time"], "fps": problem.fps}
-    path = folder / f"{problem.scene.name}.{problem.scene.output.start_frame + frame.index:04d}.ply"
     content = ply_bytes(columns, comments)
-    write_whole(path, lambda file: file.write(content), sync=False)
-    return path
+    write_whole(path, lambda file: file.write(content))

@@ -10,8 +10,9 @@ from typing import Any
 from keyfluid.controllers import controller_for
 from keyfluid.controllers.interface import Stopped, begins_from_frames, check_first
 from keyfluid.errors import KeyfluidError, SceneError
-from keyfluid.io.container import DiskError
+from keyfluid.io.atomic import DiskError
 from keyfluid.rollout.allocation import give_back_large_arrays
+from keyfluid.runs.changes import go_on_with
 from keyfluid.runs.folder import RunFolder
 from keyfluid.runs.frames import Frames
 from keyfluid.runs.outputs import Outputs
@@ -77,7 +78,7 @@ def run_problem(
     overwrite: bool = False,
     progress: Listener | None = None,
     should_stop: Callable[[], bool] = lambda: False,
-    watch: Callable[[Path], Watch] | None = None,
+    watch: Callable[[RunFolder], Watch] | None = None,
 ) -> RunResult:
     """Run what `build` made of a scene; `watch` makes, of the run's folder, what looks after [control] meanwhile."""
     method = problem.scene.control.method
@@ -88,7 +89,7 @@ def run_problem(
     session = Session(problem, method, place, progress, should_stop)
     try:
         if watch is not None and place is not None:
-            session.watch = watch(place.path)
+            session.watch = watch(place)
         return _go(session, problem, controller.run, progress)
     except KeyfluidError:
         if place is not None and not session.can_go_on:
@@ -96,41 +97,47 @@ def run_problem(
         raise
     finally:
         if place is not None:
-            place.unlock()
+            place.close()
 
 
 def resume(
     folder: str | Path,
     *,
     from_frame: int | None = None,
+    accept_changes: bool = False,
     threads: int | None = None,
     progress: Listener | None = None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> RunResult:
-    """Go on with a run that was stopped or killed; it ends in the same bits as an undisturbed one.
+    """Go on with a run that was stopped or killed; it ends bit-identical to an undisturbed one.
 
     from_frame: make the frames after this one again. Without it, a finished run is only checked.
+    accept_changes: go on though the scene, its files or the machine's transforms are not what the run began with,
+    where that can make sense; result.json then says what changed.
     """
-    place = RunFolder.find(folder)
-    problem = build(place.scene())
-    choose_threads(problem, threads)
-    method = problem.scene.control.method
-    controller = controller_for(method)
-    if from_frame is not None and not begins_from_frames(controller):
-        raise KeyfluidError(
-            f'--from {from_frame}: method "{method}" finds the forces of all frames together and can\'t begin from '
-            "one; resume it without --from"
-        )
-    place.lock()
+    place = RunFolder.adopt(folder) if accept_changes else RunFolder.open(folder)
     try:
+        scene = place.scene()
+        method = scene.control.method
+        controller = controller_for(method)
+        if from_frame is not None and not begins_from_frames(controller):
+            raise KeyfluidError(
+                f'--from {from_frame}: method "{method}" finds the forces of all frames together and can\'t begin from '
+                "one; resume it without --from"
+            )
+        notes = go_on_with(place, scene, begins_from_frames(controller), accept_changes)
+        problem = build(scene)
+        choose_threads(problem, threads)
         session = Session(problem, method, place, progress, should_stop)
         finished = _finished(place) if from_frame is None else None
         if finished is not None and session.is_whole():
             return RunResult(finished, session.frames, problem, place.path)
         session.restore(from_frame)
+        for note in notes:
+            session.note(note)
         return _go(session, problem, controller.run, progress)
     finally:
-        place.unlock()
+        place.close()
 
 
 def _keep_apart(scene: Scene, folder: str | Path | None) -> None:
@@ -166,7 +173,7 @@ def open_run(folder: str | Path) -> RunResult:
 def _go(
     session: Session, problem: Problem, compute: Callable[..., None], progress: Listener | None
 ) -> RunResult:
-    folder = session.folder.path if session.folder is not None else None
+    folder = session.folder
 
     def told(what: str, done: int, total: int) -> None:
         session.check_stop()
@@ -192,7 +199,7 @@ def _go(
         _leave_word(session)
         raise _to_resume(error, session) from None
     session.write_result(status)
-    return RunResult(session.result(status), session.frames, problem, folder)
+    return RunResult(session.result(status), session.frames, problem, None if folder is None else folder.path)
 
 
 def _to_resume(error: KeyfluidError, session: Session) -> KeyfluidError:

@@ -14,7 +14,7 @@ from keyfluid.controllers.interface import Checkpoint, FrameRecord, Stopped, beg
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.runs import metrics
 from keyfluid.runs.folder import RunFolder
-from keyfluid.runs.frames import PARTICLES, Frames, MemoryFrames
+from keyfluid.runs.frames import PARTICLES, Frames, FrameStore, MemoryFrames
 from keyfluid.runs.memory import peak_memory_mb
 from keyfluid.runs.outputs import Outputs
 from keyfluid.runs.watch import Watch
@@ -24,9 +24,6 @@ from keyfluid.threads import threads
 _RESULT_INTERVAL = 0.5
 _SHOW_INTERVAL, _SHOW_PATIENCE = 30.0, 9
 """Seconds between previews where nothing else asks for one; how many times its own time one waits for the next."""
-_SYNC_INTERVAL = 2.0
-"""Seconds between checkpoints that wait for the disk; the others outlive the process, but not a power cut."""
-
 
 @dataclass(frozen=True)
 class Progress:
@@ -55,7 +52,7 @@ class Session:
         should_stop: Callable[[], bool] = lambda: False,
     ) -> None:
         self.problem, self.method, self.folder = problem, method, folder
-        self.store = folder.frames if folder is not None else MemoryFrames()
+        self.store: FrameStore = folder.frames if folder is not None else MemoryFrames()
         self.frames = Frames(self.store, problem.grid, list(problem.densities), problem.amount)
         self.restored: Checkpoint | None = None
         self.metas: dict[int, Mapping[str, Any]] = {}
@@ -67,7 +64,6 @@ class Session:
         self._began = time.perf_counter()
         self._first_progress: tuple[float, int, str] | None = None
         self._result_written = 0.0
-        self._synced = 0.0
         self._shown, self._show_seconds = self._began, 0.0
         self._keyframes: list[dict[str, Any]] = []
         self._others: dict[str, list[dict[str, Any]]] = {}
@@ -105,6 +101,8 @@ class Session:
         }
         self.store.put(index, arrays, meta)
         self.metas[index] = meta
+        if self.folder is not None:
+            self.folder.has_begun()
         if self.watch is not None:
             self.watch.show(self.frames, index)
 
@@ -126,11 +124,8 @@ class Session:
             "seconds": self.seconds,
             **self._counts,
         }
-        now = time.perf_counter()
-        sync = part is None or now - self._synced > _SYNC_INTERVAL
-        if sync:
-            self._synced = now
-        self.folder.save_checkpoint(arrays, meta, shell, part, keep, sync)
+        self.folder.checkpoints.save(arrays, meta, shell, part, keep)
+        self.folder.has_begun()
         if time.perf_counter() - self._result_written > _RESULT_INTERVAL:
             self.write_result("running")
 
@@ -156,13 +151,13 @@ class Session:
         """Named by control.start, the only key that asks for one."""
         try:
             place = RunFolder.find(folder)
-            found = place.load_checkpoint()
+            found = place.checkpoints.load()
         except KeyfluidError as error:
             raise SceneError("control.start", str(error)) from None
         if found is None:
             raise SceneError("control.start", f"{folder} has no checkpoint yet; let it run first")
         try:
-            return build(place.scene()), found[0]
+            return build(place.scene()), Checkpoint(found.arrays, found.controller)
         except KeyfluidError as error:
             raise SceneError("control.start", f"the scene of {folder}: {' '.join(str(error).split())}") from None
 
@@ -171,7 +166,7 @@ class Session:
         began = time.perf_counter() if since is None else since
         if self.folder is None or not self.metas or began - self._shown < _SHOW_PATIENCE * self._show_seconds:
             return
-        outputs = Outputs(self.problem, self.frames, self.folder.path)
+        outputs = Outputs(self.problem, self.frames, self.folder)
         outputs.write_strip()
         outputs.write_report(self.result("running"))
         self._shown = time.perf_counter()
@@ -184,6 +179,9 @@ class Session:
 
     def note(self, text: str) -> None:
         self._logged.append({"note": text})
+        self._tell(text)
+
+    def _tell(self, text: str) -> None:
         if self._listener is not None:
             self._listener(Progress(0, 0, "note", note=text))
 
@@ -201,7 +199,7 @@ class Session:
     @property
     def can_go_on(self) -> bool:
         """Whether there is something to resume: a frame, or an optimisation's checkpoint before its first film."""
-        return bool(self.metas) or (self.folder is not None and self.folder.has_checkpoint)
+        return bool(self.metas) or (self.folder is not None and self.folder.checkpoints.exist)
 
     @property
     def _films_again(self) -> bool:
@@ -214,7 +212,7 @@ class Session:
         try:
             self._check_frames(self.folder, self.problem.frames)
         except KeyfluidError:
-            if not self._films_again or not self.folder.has_checkpoint:
+            if not self._films_again or not self.folder.checkpoints.exist:
                 raise
             return False
         return True
@@ -222,14 +220,14 @@ class Session:
     def restore(self, from_frame: int | None = None) -> None:
         """Go on from the checkpoint, or from a frame: those after it are made again."""
         assert self.folder is not None
-        folder = self.folder
-        folder.sweep()
+        folder, older = self.folder, None
         if from_frame is None:
             found = self._load_checkpoint(folder)
             if found is None:
+                self._require_nothing_lost(folder)
                 folder.frames.drop_after(-1)
                 return
-            self.restored, shell = found
+            self.restored, shell, older = found
             last = int(shell["last_frame"])
         else:
             last, shell = from_frame, self._shell_memory()
@@ -252,13 +250,24 @@ class Session:
         self.metas = {index: folder.frames.meta(index) for index in range(last + 1)}
         if from_frame is not None:
             self.checkpoint(self.restored.arrays, self.restored.meta)  # type: ignore[union-attr]
+        if older is not None:
+            self._tell(f"{older}; resumed from the checkpoint before it")
 
-    def _load_checkpoint(self, folder: RunFolder) -> tuple[Checkpoint, dict[str, Any]] | None:
+    def _load_checkpoint(self, folder: RunFolder) -> tuple[Checkpoint, dict[str, Any], str | None] | None:
         try:
             return folder.load_checkpoint()
         except KeyfluidError as error:
             whole = folder.frames.whole()
             raise KeyfluidError(f"{error}; {self._way_out(whole, 'goes on from the last whole frame')}") from None
+
+    def _require_nothing_lost(self, folder: RunFolder) -> None:
+        """Without a checkpoint a run begins again; raise where that would give up frames that it could go on from."""
+        whole = folder.frames.whole()
+        if whole > 1 and begins_from_frames(controller_for(self.method)):
+            raise KeyfluidError(
+                f"{folder.path}: has {whole + 1} frames but no checkpoint; "
+                f"{self._way_out(whole, 'goes on from the last whole frame')}"
+            )
 
     def _check_frames(self, folder: RunFolder, last: int) -> None:
         for index in range(last + 1):
@@ -284,10 +293,10 @@ class Session:
         """Of the checkpoint, if it can be read: `--from` is also the way out of a damaged one."""
         assert self.folder is not None
         try:
-            found = self.folder.load_checkpoint()
+            found = self.folder.checkpoints.load()
         except KeyfluidError:
             found = None
-        return found[1] if found is not None else {}
+        return found.shell if found is not None else {}
 
     def _remember(self, shell: Mapping[str, Any]) -> None:
         self._logged = list(shell.get("logged", []))
@@ -310,6 +319,7 @@ class Session:
             **self._others,
             "mass_drift": metrics.mass_drift(metas),
             **({} if self.problem.liquid is None else {"liquid": metrics.liquid_numbers(metas)}),
+            **self._changes(),
             "max_divergence": max((meta["divergence"] for meta in metas), default=0.0),
             "force_norm": metrics.force_norm(metas),
             **self._counts,
@@ -318,6 +328,12 @@ class Session:
             "threads": threads(),
             "history": metrics.frame_history(metas, self._logged),
         }
+
+    def _changes(self) -> dict[str, Any]:
+        """What was changed on the way, where `resume --accept-changes` took it."""
+        fingerprint = self.folder.fingerprint if self.folder is not None else None
+        changes = fingerprint.changes if fingerprint is not None else ()
+        return {"accepted_changes": list(changes)} if changes else {}
 
     def write_result(self, status: str) -> None:
         if self.folder is not None:

@@ -28,8 +28,8 @@ _TO_Z_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 """(x, y, z) with y up to (x, -z, y) with z up: a quarter turn about x."""
 
 
-def vdb_path(folder: Path, problem: Problem, index: int) -> Path:
-    return folder / f"{problem.scene.name}.{problem.scene.output.start_frame + index:04d}.vdb"
+def vdb_name(problem: Problem, index: int) -> str:
+    return f"{problem.scene.name}.{problem.scene.output.start_frame + index:04d}.vdb"
 
 
 def write_frame(path: Path, problem: Problem, frame: Frame) -> None:

@@ -15,9 +15,10 @@ from typing import Any
 
 from keyfluid.controllers.particles.settings import Settings
 from keyfluid.errors import KeyfluidError
-from keyfluid.io.container import write_whole
+from keyfluid.io.atomic import write_whole
 from keyfluid.render import save_png
 from keyfluid.runs.frames import Frames
+from keyfluid.runs.outputs import Writable
 from keyfluid.runs.pictures import Painter
 from keyfluid.scenes import load_scene
 from keyfluid.scenes.problem import Problem
@@ -43,7 +44,7 @@ class Watch:
         problem: Problem,
         path: Path,
         overrides: Sequence[str],
-        folder: Path,
+        folder: Writable,
         say: Callable[[str], None] = _say,
     ) -> None:
         need_method(problem)
@@ -71,7 +72,8 @@ class Watch:
         if scene.control != current:
             self._changes.append({"frame": frame, "control": scene.control.model_dump(mode="json")})
             content = json.dumps(self._changes, indent=2).encode()
-            write_whole(self.folder / "changes.json", lambda file: file.write(content), sync=False)
+            with self.folder.writing("changes.json", again=True) as path:
+                write_whole(path, lambda file: file.write(content))
             self._say(f"[control] of {self.path.name} taken up at frame {frame}")
         if scene.model_copy(update={"control": current}) != self.problem.scene.model_copy(update={"control": current}):
             self._say(f"{self.path.name} differs outside of [control] too; that needs a new run")
@@ -79,7 +81,8 @@ class Watch:
 
     def show(self, frames: Frames, index: int) -> None:
         """Draw the frame that was just stored."""
-        save_png(self.folder / "latest.png", self._painter.frame(frames, index))
+        with self.folder.writing("latest.png", again=True) as path:
+            save_png(path, self._painter.frame(frames, index))
 
     def _stamp(self) -> tuple[int, int]:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from keyfluid.controllers.interface import FrameRecord
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.io.container import load_arrays
+from keyfluid.io.run.fingerprint import Fingerprint
+from keyfluid.io.run.frame_files import FrameFiles
+from keyfluid.io.run.record import Record
 from keyfluid.scenes.load import load_scene
 from keyfluid.scenes.memory import make_grid
 from keyfluid.scenes.model import Body, Edit, Scene
@@ -34,7 +37,7 @@ def load_run_body(body: Body, scene: Scene) -> DensityArray:
         raise KeyfluidError(f"{folder} is a {grid.dim}D run; this scene is {scene.dimension}D")
     index = body.run_frame if body.run_frame is not None else getattr(body, "frame", 0)
     field = getattr(body, "field", None) or scene.smoke.field[0].name
-    arrays, _ = load_arrays(folder / "frames" / f"{index:04d}.npz")
+    arrays, _ = _frames_of(folder).arrays(index)
     if field not in arrays:
         raise KeyfluidError(f"{folder} has no smoke named {field!r}")
     values = np.maximum(arrays[field].reshape(grid.cells).astype(float), 0.0)
@@ -55,6 +58,7 @@ class EditedRun:
     """A run that a scene changes after frame `first`; `last`: where control ends, None: at the last keyframe."""
 
     folder: Path
+    frames: FrameFiles
     grid: Grid
     fields: tuple[str, ...]
     first: int
@@ -62,7 +66,7 @@ class EditedRun:
 
     def record(self, index: int) -> FrameRecord:
         """A frame as it was."""
-        arrays, meta = load_arrays(self._path(index))
+        arrays, meta = self.frames.arrays(index)
         state = {name: Field(self.grid, Kind.CENTRES, arrays[name]) for name in self.fields}
         state["velocity"] = Field(self.grid, Kind.FACES, arrays["velocity"])
         carriers = [
@@ -73,18 +77,22 @@ class EditedRun:
 
     def start(self, field: str, grid: Grid) -> np.ndarray:
         """The smoke it began with, on a grid that may be coarser."""
-        values: np.ndarray = load_arrays(self._path(0))[0][field].reshape(self.grid.cells).astype(float)
+        values: np.ndarray = self.frames.arrays(0)[0][field].reshape(self.grid.cells).astype(float)
         return values if grid.cells == self.grid.cells else averaged_over(values, grid.cells)
 
     def force(self, index: int) -> Field | None:
         """The run's own force on the way to a frame."""
-        return self._force(load_arrays(self._path(index))[0])
+        return self._force(self.frames.arrays(index)[0])
 
-    def _force(self, arrays: dict[str, np.ndarray]) -> Field | None:
+    def _force(self, arrays: Mapping[str, np.ndarray]) -> Field | None:
         return Field(self.grid, Kind.FACES, arrays["force"]) if "force" in arrays else None
 
-    def _path(self, index: int) -> Path:
-        return self.folder / "frames" / f"{index:04d}.npz"
+
+def _frames_of(folder: Path) -> FrameFiles:
+    """The frames of a run, which are only read as frames of that run."""
+    record = Record.read(folder)
+    runs = Fingerprint.read(record.header).runs if record is not None else ()
+    return FrameFiles(folder, runs=runs)
 
 
 def _status(folder: Path) -> str:
@@ -114,8 +122,8 @@ def open_edit(edit: Edit, scene: Scene) -> EditedRun:
         )
     if _status(folder) != "finished":
         raise KeyfluidError(f"{folder} is not finished; finish it first: keyfluid resume {folder}")
-    grid = make_grid(theirs)
+    grid, frames = make_grid(theirs), _frames_of(folder)
     for index in range(theirs.time.frames + 1):
-        if not (folder / "frames" / f"{index:04d}.npz").is_file():
+        if not frames.path(index).is_file():
             raise KeyfluidError(f"{folder} lacks frame {index}; finish it first: keyfluid resume {folder}")
-    return EditedRun(folder, grid, tuple(f.name for f in theirs.smoke.field), edit.first, edit.last)
+    return EditedRun(folder, frames, grid, tuple(f.name for f in theirs.smoke.field), edit.first, edit.last)

@@ -131,6 +131,11 @@ class SkinnedMesh(AnimatedMesh):
 
 
 def load_mesh_sequence(pattern: Path, fps: float) -> MeshSequence:
+    """The files of a sequence (`sequence_files`) as one moving body."""
+    return MeshSequence(sequence_files(pattern), fps, str(pattern))
+
+
+def sequence_files(pattern: Path) -> list[Path]:
     """Files of a folder, or with names such as walk.####.obj, walk.%04d.obj or walk.*.obj, by number."""
     if pattern.is_dir():
         folder, matcher = pattern, re.compile(r".*")
@@ -145,7 +150,7 @@ def load_mesh_sequence(pattern: Path, fps: float) -> MeshSequence:
     ]
     if not files:
         raise KeyfluidError(f"mesh sequence {pattern}: no mesh file has such a name (walk.####.obj)")
-    return MeshSequence(sorted(files, key=_natural_order), fps, str(pattern))
+    return sorted(files, key=_natural_order)
 
 
 def load_skinned_gltf(path: Path) -> SkinnedMesh:

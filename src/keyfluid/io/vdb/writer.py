@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import struct
 import uuid
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from keyfluid.errors import KeyfluidError
+from keyfluid.io.atomic import write_whole
 from keyfluid.io.vdb import layout
 from keyfluid.io.vdb.grid import MetadataValue, VdbGrid
 from keyfluid.io.vdb.maps import encode_map
@@ -52,22 +52,7 @@ def write_vdb(
     for piece in body:
         digest.update(piece)
     identity = str(uuid.UUID(bytes=digest.digest()[:16], version=4)).encode("ascii")
-    _write_whole(path, [header, identity, *body])
-
-
-def _write_whole(path: Path, pieces: Sequence[bytes]) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        try:
-            with temporary.open("wb") as file:
-                file.writelines(pieces)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as fault:
-        raise KeyfluidError(f"{path}: cannot be written: {fault.strerror}") from None
+    write_whole(path, lambda file: file.writelines([header, identity, *body]))
 
 
 def _encode_grid(grid: VdbGrid, position: int, half: bool) -> list[bytes]:

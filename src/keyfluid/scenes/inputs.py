@@ -1,0 +1,94 @@
+"""The files that a scene reads: which they are, and a hash of what is in them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from keyfluid.errors import KeyfluidError
+from keyfluid.io.run.fingerprint import FILE, Fingerprint
+from keyfluid.io.run.record import Record
+from keyfluid.scenes.check_bodies import is_sequence
+from keyfluid.scenes.load import dump_data
+from keyfluid.scenes.model import Scene
+from keyfluid.shapes.animated_mesh import sequence_files
+
+FILE_KEYS = ("image", "mesh", "vdb", "npy", "font", "paint")
+RUN_KEY = "run"
+"""Names another run's folder. (control.start does too, but only until the run has begun.)"""
+
+_PIECE = 1 << 20
+
+
+def input_files(scene: Scene) -> list[Path]:
+    """Every file that a scene reads."""
+    return [file for key, value in _named(dump_data(scene)) for file in _files(key, value)]
+
+
+def hashed_scene(scene: Scene) -> dict[str, Any]:
+    """The scene's tables with a hash of its content in the place of each file."""
+    known: dict[tuple[str, str], str] = {}
+
+    def replaced(node: Any) -> Any:
+        if isinstance(node, list):
+            return [replaced(entry) for entry in node]
+        if not isinstance(node, dict):
+            return node
+        return {key: hashed(key, value) for key, value in node.items()}
+
+    def hashed(key: str, value: Any) -> Any:
+        if not _is_file(key, value):
+            return replaced(value)
+        if (key, value) not in known:
+            known[key, value] = FILE + (_run_name(Path(value)) if key == RUN_KEY else _digest(_files(key, value)))
+        return known[key, value]
+
+    tables: dict[str, Any] = replaced(dump_data(scene))
+    return tables
+
+
+def _is_file(key: str, value: Any) -> bool:
+    return isinstance(value, str) and (key in FILE_KEYS or key == RUN_KEY)
+
+
+def _named(node: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(node, list):
+        for entry in node:
+            yield from _named(entry)
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            if _is_file(key, value):
+                yield key, value
+            else:
+                yield from _named(value)
+
+
+def _files(key: str, value: str) -> list[Path]:
+    path = Path(value)
+    if key == RUN_KEY:
+        return sorted(path.glob("frames/*.npz"))
+    if key == "mesh" and is_sequence(value):
+        return sequence_files(path)
+    return [path]
+
+
+def _digest(files: list[Path]) -> str:
+    total = hashlib.sha256()
+    for path in files:
+        try:
+            with path.open("rb") as file:
+                while piece := file.read(_PIECE):
+                    total.update(piece)
+        except OSError as error:
+            raise KeyfluidError(f"{path}: can't be read: {error.strerror or error}") from None
+    return total.hexdigest()[:24]
+
+
+def _run_name(folder: Path) -> str:
+    """Of a run from before runs had names, its scene's."""
+    record = Record.read(folder)
+    if record is not None:
+        return Fingerprint.read(record.header).run
+    return _digest([folder / "scene.toml"])
