@@ -4,11 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench results clean
+PIP := python -m pip install --quiet --disable-pip-version-check
+TOOLS := .venv-tools
 
-$(READY): pyproject.toml
+.PHONY: demo test lint bench results lock audit clean
+
+# Only what requirements.lock names, in the files whose hashes it lists; nothing is resolved or fetched beyond it.
+$(READY): pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,mesh]"
+	$(BIN)/$(PIP) --require-hashes -r requirements.lock
+	$(BIN)/$(PIP) --no-build-isolation --no-deps -e .
 	@touch $@
 
 demo: $(READY)       ## the main job, small: pictures in out/demo
@@ -18,7 +23,7 @@ test: $(READY)       ## the whole suite
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(READY)       ## style and types
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks .ci
 	$(BIN)/mypy
 
 bench: $(READY)      ## our kernels, whole gradients, and peers in environments of their own
@@ -27,5 +32,19 @@ bench: $(READY)      ## our kernels, whole gradients, and peers in environments 
 results: $(READY)    ## the papers' examples at their own size (docs/results.md)
 	$(BIN)/python benchmarks/results/run_all.py
 
+lock:                ## requirements.lock again from pyproject.toml, with the newest versions
+	rm -rf $(TOOLS) && $(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/$(PIP) uv
+	$(TOOLS)/bin/uv pip compile --quiet --no-config --upgrade --universal --python-version 3.11 --generate-hashes \
+	    --no-annotate --custom-compile-command "make lock" --extra dev --extra mesh --extra video \
+	    pyproject.toml --output-file requirements.lock
+	rm -rf $(TOOLS)
+
+audit:               ## known advisories for the lock and the lower bounds (Error 1), or nobody to ask (Error 2)
+	rm -rf $(TOOLS) && $(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/$(PIP) pip-audit
+	$(TOOLS)/bin/python .ci/audit.py
+	rm -rf $(TOOLS)
+
 clean:
-	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(TOOLS) out .pytest_cache .mypy_cache .ruff_cache

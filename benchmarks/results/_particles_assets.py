@@ -13,6 +13,9 @@ import trimesh
 
 GALLERY = Path(__file__).resolve().parents[2] / "src" / "keyfluid" / "gallery"
 SECONDS, FPS = 6.0, 6.0
+Detail = tuple[int, int]
+DETAIL: Detail = (5, 8)
+"""Divisions of a capsule, along and around."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +79,13 @@ def beast() -> list[Bone]:
     return bones
 
 
-def mesh_of(bones: list[Bone]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def mesh_of(bones: list[Bone], detail: Detail = DETAIL) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Vertices, faces, joints (n, 4) and weights (n, 4): the first third of a bone is shared with its parent."""
     vertices, faces, joints, weights, count = [], [], [], [], 0
     for index, bone in enumerate(bones):
         start, end = np.array(bone.start), np.array(bone.end)
         length = float(np.linalg.norm(end - start))
-        capsule = trimesh.creation.capsule(height=length, radius=bone.radius, count=[5, 8])
+        capsule = trimesh.creation.capsule(height=length, radius=bone.radius, count=list(detail))
         capsule.apply_transform(trimesh.geometry.align_vectors([0, 0, 1], (end - start) / length))
         capsule.apply_translation(0.5 * (start + end) - capsule.bounds.mean(axis=0))
         along = np.clip((capsule.vertices - start) @ (end - start) / length**2, 0.0, 1.0)
@@ -117,12 +120,12 @@ def turns_of(bone: Bone, times: np.ndarray) -> np.ndarray:
     return np.concatenate([axis[None, :] * np.sin(half)[:, None], np.cos(half)[:, None]], axis=1)
 
 
-def write_glb(path: Path, bones: list[Bone]) -> None:
+def write_glb(path: Path, bones: list[Bone], fps: float = FPS, detail: Detail = DETAIL) -> None:
     """The mesh, a skin with one joint per bone, and the walk."""
-    vertices, faces, joints, weights = mesh_of(bones)
+    vertices, faces, joints, weights = mesh_of(bones, detail)
     bind = np.tile(np.eye(4), (len(bones), 1, 1))
     bind[:, :3, 3] = [-np.array(bone.start) for bone in bones]
-    times = np.arange(0, SECONDS + 0.5 / FPS, 1 / FPS)
+    times = np.arange(0, SECONDS + 0.5 / fps, 1 / fps)
     arrays = [
         (vertices.astype(np.float32), g.FLOAT, "VEC3"),
         (faces.reshape(-1, 1).astype(np.uint16), g.UNSIGNED_SHORT, "SCALAR"),

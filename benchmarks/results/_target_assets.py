@@ -92,5 +92,5 @@ def write_ship(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    write_glb(GALLERY / "target_mouse.glb", mouse())
+    write_glb(GALLERY / "target_mouse.glb", mouse(), fps=8.0, detail=(6, 9))
     write_ship(GALLERY / "target_ship.glb")

@@ -1,0 +1,51 @@
+"""Every bundled file has a row with its origin in LICENSES.md, and the pictures are what their script draws."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+from supply_files import ROOT, table_rows
+
+GALLERY = ROOT / "src" / "keyfluid" / "gallery"
+DATA = ROOT / "tests" / "data"
+ROWS = table_rows((GALLERY / "LICENSES.md").read_text(encoding="utf-8"), "file")
+PATTERNS = [pattern for row in ROWS for pattern in re.findall(r"`([^`]+)`", row[0])]
+
+
+def bundled() -> list[str]:
+    folders = (GALLERY, DATA)
+    paths = [(path, folder) for folder in folders for path in folder.rglob("*") if path.is_file()]
+    return sorted(path.relative_to(folder).as_posix() for path, folder in paths if "__pycache__" not in path.parts)
+
+
+def test_every_bundled_file_is_listed() -> None:
+    assert [name for name in bundled() if not any(fnmatch.fnmatchcase(name, each) for each in PATTERNS)] == []
+
+
+def test_every_row_is_about_a_file() -> None:
+    assert [each for each in PATTERNS if not fnmatch.filter(bundled(), each)] == []
+    assert all(len(row) == 3 and all(row) for row in ROWS)
+
+
+def test_only_scenes_and_vdb_fixtures_are_listed_by_a_pattern() -> None:
+    """A picture or mesh needs a row of its own: its origin differs from its neighbour's."""
+    assert [each for each in PATTERNS if "*" in each] == ["*.toml", "vdb/*.vdb.gz"]
+
+
+def test_scripts_named_as_origin_exist() -> None:
+    scripts = {name for row in ROWS for name in re.findall(r"`((?:benchmarks|tests)/[^`]+)`", row[2])}
+    assert len(scripts) >= 4
+    assert [name for name in sorted(scripts) if not (ROOT / name).is_file()] == []
+
+
+def test_the_spacetime_pictures_are_what_their_script_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(ROOT / "benchmarks" / "results"), *sys.path])
+    from _gallery_pictures import PICTURES, picture
+
+    for name, shape in PICTURES.items():
+        assert np.array_equal(np.asarray(Image.open(GALLERY / name)), picture(shape))
