@@ -28,8 +28,11 @@ class DiskError(KeyfluidError):
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place when the block ends well and is removed when not."""
+def replacing(path: str | os.PathLike[str], entry: bool = True) -> Iterator[Path]:
+    """A temporary path beside `path` that takes its place when the block ends well and is removed when not.
+
+    entry: flush the folder too; without it the content is durable, but its name only when the folder is next flushed.
+    """
     final = Path(path)
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
@@ -38,7 +41,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield temporary
             _flush(temporary)
             os.replace(temporary, final)
-            flush_folder(final.parent)
+            if entry:
+                flush_folder(final.parent)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
@@ -47,9 +51,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise DiskError(f"{final}: can't be written: {reason}; free some space or check rights") from None
 
 
-def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Let `write` fill a file that then takes its place; a fault leaves the old one untouched."""
-    with replacing(path) as temporary, temporary.open("wb") as file:
+def write_whole(path: Path, write: Callable[[IO[bytes]], object], entry: bool = True) -> None:
+    """Let `write` fill a file that then takes its place; a fault leaves the old one untouched. entry: see replacing."""
+    with replacing(path, entry) as temporary, temporary.open("wb") as file:
         write(file)
 
 

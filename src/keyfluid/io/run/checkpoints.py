@@ -2,10 +2,11 @@
 
     checkpoint.npz           the last one
     checkpoint.before.npz    the one before: what there is to go on from if the last one is torn by a power cut
-    checkpoint.NAME.npz      arrays that stay the same over several checkpoints, written once
+    checkpoint.part3.npz     arrays that stay the same over several checkpoints, written once
 
-Each is on the disk before the one before it is given up. A part is written before the checkpoint that names it and
-removed after the last that does.
+What a checkpoint holds is on the disk before the one before it is given up. Parts lie in numbered slots, which are used
+again once neither of the two checkpoints names them. Both renames of a checkpoint wait for one flush of the folder: a
+power cut leaves both, the first alone (then the one before is the last) or neither.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 from keyfluid.errors import KeyfluidError
-from keyfluid.io.atomic import flush_folder
 from keyfluid.io.container import damaged, load_arrays, load_meta, save_arrays
 from keyfluid.io.run.frame_files import FrameFiles
 from keyfluid.io.run.owned import OwnedFolder
@@ -44,7 +45,7 @@ class Checkpoints:
 
     def __init__(self, frames: FrameFiles, owned: OwnedFolder | None = None) -> None:
         self._frames, self._owned, self._path = frames, owned, frames.root
-        self._named: dict[str, list[str]] = {}
+        self._known: dict[str, dict[str, str]] = {}
 
     @property
     def exist(self) -> bool:
@@ -61,19 +62,19 @@ class Checkpoints:
         """On the disk when this returns; the one before it is kept."""
         owned = self._owned
         assert owned is not None, "opened for reading"
-        parts = sorted({*keep, *([part] if part is not None else [])})
+        before = self._slots(LAST if (self._path / LAST).exists() else BEFORE)
+        slots = {name: before[name] for name in keep if name != part}
         run = {"run": self._frames.run}
         if part is not None:
-            with owned.writing(_part(part)) as path:
-                save_arrays(path, arrays, run)
+            slots[part] = self._free_slot({*before.values(), *self._slots(BEFORE).values()})
+            with owned.writing(_file(slots[part]), again=True) as path:
+                save_arrays(path, arrays, run, entry=False)
             arrays = {}
-        content = {"controller": dict(meta), "shell": dict(shell), "parts": parts, **run}
+        content = {"controller": dict(meta), "shell": dict(shell), "parts": slots, **run}
         self._step_back(owned)
         with owned.writing(LAST, again=True) as path:
             save_arrays(path, arrays, content)
-        before, self._named[LAST] = self._parts_of(LAST), parts
-        self._named[BEFORE] = before
-        self._drop_parts(owned, {*parts, *before})
+        self._known[LAST] = slots
 
     def load(self) -> Stored | None:
         """The last checkpoint, or if it is torn the one before; None if the run has none yet."""
@@ -93,15 +94,12 @@ class Checkpoints:
     def _load(self, name: str) -> Stored:
         arrays, meta = load_arrays(self._path / name)
         self._require_own(name, meta)
-        try:
-            parts, controller, shell = meta["parts"], meta["controller"], meta["shell"]
-        except KeyError as error:
-            raise damaged(self._path / name, error) from None
-        if not (isinstance(parts, list) and isinstance(controller, dict) and isinstance(shell, dict)):
+        controller, shell = meta.get("controller"), meta.get("shell")
+        if not (isinstance(controller, dict) and isinstance(shell, dict)):
             raise damaged(self._path / name, ValueError())
-        for part in map(str, parts):
-            more, about = load_arrays(self._path / _part(part))
-            self._require_own(_part(part), about)
+        for part, slot in _slots_in(meta).items():
+            more, about = load_arrays(self._path / _file(slot))
+            self._require_own(_file(slot), about)
             arrays.update({f"{part}/{key}": array for key, array in more.items()})
         return Stored(arrays, controller, shell)
 
@@ -111,13 +109,12 @@ class Checkpoints:
 
     def _step_back(self, owned: OwnedFolder) -> None:
         """The last checkpoint becomes the one before, if it is whole."""
-        if not (self._path / LAST).exists():
+        if not (self._path / LAST).exists() or (LAST not in self._known and not self._is_whole()):
             return
-        if LAST not in self._named and not self._is_whole():
-            return
+        slots = self._slots(LAST)
         with owned.writing(BEFORE, again=True) as path:
             os.replace(self._path / LAST, path)
-            flush_folder(self._path)
+        self._known[BEFORE] = slots
 
     def _is_whole(self) -> bool:
         try:
@@ -126,20 +123,26 @@ class Checkpoints:
             return False
         return True
 
-    def _parts_of(self, name: str) -> list[str]:
-        if name not in self._named:
+    def _slots(self, name: str) -> dict[str, str]:
+        """Where the parts of a checkpoint lie; nowhere if it has none or can't be read."""
+        if name not in self._known:
             try:
-                self._named[name] = [str(part) for part in load_meta(self._path / BEFORE).get("parts", [])]
+                return _slots_in(load_meta(self._path / name))
             except KeyfluidError:
-                self._named[name] = []
-        return self._named[name]
+                return {}
+        return self._known[name]
 
-    def _drop_parts(self, owned: OwnedFolder, wanted: Collection[str]) -> None:
-        kept = {LAST, BEFORE, *(_part(name) for name in wanted)}
-        for name in list(owned.record.files):
-            if name.startswith("checkpoint.") and name.endswith(".npz") and name not in kept:
-                owned.remove(name)
+    def _free_slot(self, taken: Collection[str]) -> str:
+        return next(slot for slot in map("part{}".format, count()) if slot not in taken)
 
 
-def _part(name: str) -> str:
-    return f"checkpoint.{name}.npz"
+def _slots_in(meta: Mapping[str, Any]) -> dict[str, str]:
+    """The parts that a checkpoint names; before slots had numbers, a part lay in a file of its own name."""
+    parts = meta.get("parts", {})
+    if isinstance(parts, list):
+        return {str(name): str(name) for name in parts}
+    return {str(name): str(slot) for name, slot in parts.items()} if isinstance(parts, dict) else {}
+
+
+def _file(slot: str) -> str:
+    return f"checkpoint.{slot}.npz"

@@ -13,6 +13,8 @@ from keyfluid.io.container import check_arrays, load_arrays, load_meta, save_arr
 from keyfluid.io.run.owned import OwnedFolder
 
 FRAMES = "frames"
+_AHEAD = 32
+"""Frames that are listed in the folder's record at once."""
 
 
 def frame_name(index: int) -> str:
@@ -32,6 +34,8 @@ class FrameFiles:
 
     def put(self, index: int, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
         assert self.owned is not None, "opened for reading"
+        if frame_name(index) not in self.owned.record.files:
+            self.owned.expect(map(frame_name, range(index, index + _AHEAD)))
         with self.owned.writing(frame_name(index)) as path:
             save_arrays(path, arrays, {**meta, "index": index, "run": self.run})
 

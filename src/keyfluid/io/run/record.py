@@ -62,10 +62,10 @@ class Record:
         text = "\n".join(lines) + "\n"
         write_whole(self.folder / MARKER, lambda file: file.write(text.encode("utf-8")))
 
-    def opened(self, name: str) -> None:
-        """The file is about to be written; the list is on the disk when this returns."""
-        self.files[name] = None
-        self._append(_line(name, None))
+    def opened(self, *names: str) -> None:
+        """These files are about to be written; the list is on the disk when this returns."""
+        self.files.update(dict.fromkeys(names))
+        self._append("\n".join(_line(name, None) for name in names))
         assert self._handle is not None
         os.fsync(self._handle)
 
