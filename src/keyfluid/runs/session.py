@@ -182,8 +182,10 @@ class Session:
         wait = max(_SHOW_INTERVAL, _SHOW_PATIENCE * self._show_seconds)
         return self.folder is not None and time.perf_counter() - self._shown > wait
 
-    def note(self, text: str) -> None:
-        self._logged.append({"note": text})
+    def note(self, text: str, about: str = "") -> None:
+        if about and any(entry.get("about") == about for entry in self._logged):
+            return
+        self._logged.append({"note": text, **({"about": about} if about else {})})
         if self._listener is not None:
             self._listener(Progress(0, 0, "note", note=text))
 
