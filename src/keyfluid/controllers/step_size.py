@@ -1,13 +1,14 @@
 """How far the smoke goes in a step: a note when that is far, and a stop when it has left all sense.
 
-Advection is stable for any step, so a step that is too long shows only in what is lost. Cells that the fastest air had
-crossed in a step when the mass was first off by 5 %, of a disk of smoke that rises in a box with walls (one step per
-frame, buoyancy from 1 to 1000 m/s^2, 40 frames):
+Advection is stable for any step, so a step that is too long shows only in what is lost. How far the fastest air had
+gone in a step when the mass was first off by 5 %, of a disk of smoke that rises in a box with walls (one step per
+frame, buoyancy from 1 to 1000 m/s^2, 40 frames), in cells and as a share of the longest side:
 
-    32^2   5 cells      64^2   7 (around an obstacle 7)      128^2   10 to 15      32^3   4
+    32^2    5 (0.16)                    64^2   7 (0.11, around an obstacle too)     128^2   10 to 15 (0.08 to 0.12)
+    256^2   19 to 31 (0.07 to 0.12)     32^3   4 (0.13)                             64^3    6 to 9 (0.09 to 0.14)
 
-With 15 cells a third of the mass was lost, with 50 two thirds. Drift below 8 cells comes as much from coarse grids as
-from long steps, and is told at the end of a run by itself. The scenes of the gallery stay below 8.
+At 0.2 a third of the mass was lost, at 0.4 two thirds. Below a tenth, drift comes from coarse grids more than from long
+steps. The scenes of the gallery reach 0.08 at most.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ import math
 from keyfluid.controllers.interface import Problem, Shell
 from keyfluid.errors import BlowUp
 
-FAST = 8.0
-"""Cells in a step beyond which a run is told to take more steps."""
+FAST = 0.1
+"""Share of the longest side that smoke may cross in a step before a run is told to take more of them."""
 
 _LEAST_LIMIT = 40.0
-"""A step may cross the whole domain; of a tiny grid, as many cells as a liquid may."""
+"""Crossing the whole domain in a step ends a run; on a tiny grid, crossing as many cells as a liquid may."""
 
 _FIXED_STEPS = ("adjoint", "spectral", "spacetime")
 """Methods that need a fixed number of steps."""
@@ -41,18 +42,19 @@ def cells_crossed(problem: Problem, speed: float, dt: float, time: float) -> flo
 
 def tell_if_fast(problem: Problem, shell: Shell, cells: float, time: float) -> None:
     """A note, once per run, if a step crosses so many cells that mass and shape suffer."""
-    if cells <= FAST or problem.liquid is not None:
+    most = FAST * max(problem.grid.cells)
+    if cells <= most or problem.liquid is not None:
         return
     steps = problem.steps_per_frame
     if steps is None:
         advice = "lower simulation.cfl"
     else:
-        advice = f"raise time.steps_per_frame from {steps} to {math.ceil(steps * cells / FAST)} or more"
+        advice = f"raise time.steps_per_frame from {steps} to {math.ceil(steps * cells / most)} or more"
         if problem.scene.control.method not in _FIXED_STEPS:
             advice += ', or set it to "auto"'
     shell.note(
-        f"warning: at {time:.3g} s the smoke crosses {cells:.1f} cells in a step; beyond {FAST:g} it loses mass and "
-        f"shape: {advice}",
+        f"warning: at {time:.3g} s the smoke crosses {cells:.1f} cells in a step; beyond a tenth of the domain "
+        f"({most:.3g} cells) it loses mass and shape: {advice}",
         about=ABOUT,
     )
 
@@ -75,14 +77,14 @@ def _to_blame(problem: Problem) -> str:
         lift = abs(problem.buoyancy) * sum(problem.peaks.values())
         if problem.vorticity * dt > 1:
             return "smoke.vorticity"
-        if lift * dt * dt > FAST * problem.grid.spacing:
+        if lift * dt * dt > FAST * max(problem.grid.size):
             return "smoke.buoyancy"
     return "time.steps_per_frame"
 
 
 def _remedy(problem: Problem) -> str:
     key, value = _to_blame(problem), {"smoke.vorticity": problem.vorticity, "smoke.buoyancy": problem.buoyancy}
-    more = "take more steps per frame (time.steps_per_frame)"
-    if key not in value:
-        return f"{more} or lower forces and velocities"
-    return f"lower it from {value[key]:g}, or {more}"
+    lower = f"lower it from {value[key]:g}" if key in value else "lower forces and velocities"
+    if problem.steps_per_frame is None or problem.scene.control.method == "target":
+        return lower
+    return f"{lower}, or take more steps per frame"

@@ -303,7 +303,8 @@ class Session:
         self._others = metrics.score_others(self.problem, self.frames, last)
 
     def result(self, status: str) -> dict[str, Any]:
-        """result.json: the fields that DESIGN.md names; `pictures`, `flows` and `liquid` where a scene has them."""
+        """result.json: the fields that DESIGN.md names; `pictures`, `flows`, `liquid` and `mass_may_change`
+        where a scene has them."""
         metas = [self.metas[index] for index in sorted(self.metas)]
         return {
             "method": self.method,
@@ -311,6 +312,7 @@ class Session:
             "keyframes": self._keyframes,
             **self._others,
             "mass_drift": metrics.mass_drift(metas),
+            **({"mass_may_change": keys} if (keys := metrics.mass_may_change(self.problem)) else {}),
             **({} if self.problem.liquid is None else {"liquid": metrics.liquid_numbers(metas)}),
             "max_divergence": max((meta["divergence"] for meta in metas), default=0.0),
             "force_norm": metrics.force_norm(metas),
