@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from keyfluid.runs.session import Progress
 
 _LINE_EVERY = 2.0
+_PATIENCE = 1.0
 _WORDS = {"frame": "frame", "iteration": "iteration", "vdb": "writing VDB", "picture": "drawing"}
 
 
@@ -85,6 +86,19 @@ class Display:
             self._task = self._bar.add_task(words, total=progress.total, more="")
             self._unit = progress.unit
         self._bar.update(self._task, completed=progress.done, total=progress.total, more=_more(progress))
+
+
+def after_a_second(display: Display) -> Callable[[str, int, int], None]:
+    """Shows what `build` tells, once it has taken a second: most scenes are drawn before anybody wonders."""
+    from keyfluid.runs.session import Progress
+
+    began = time.monotonic()
+
+    def told(what: str, number: int, count: int) -> None:
+        if time.monotonic() - began > _PATIENCE:
+            display(Progress(number, count, what))
+
+    return told
 
 
 def _more(progress: Progress) -> str:

@@ -180,14 +180,15 @@ def _run_scene(
     as_json: bool,
     watched: tuple[Path, Sequence[str]] | None = None,
 ) -> tuple[RunResult, Path]:
-    from keyfluid.cli.progress import Display, StopSwitch
+    from keyfluid.cli.progress import Display, StopSwitch, after_a_second
     from keyfluid.controllers import controller_for
     from keyfluid.controllers.interface import plan_lines
     from keyfluid.runs.estimate import estimate
     from keyfluid.runs.run import choose_threads, run_problem
     from keyfluid.scenes.problem import build
 
-    problem = build(scene)
+    with Display(as_json) as display:
+        problem = build(scene, after_a_second(display))
     choose_threads(problem, threads)
     for warning in problem.warnings:
         print(f"warning: {warning}", file=sys.stderr)
