@@ -114,6 +114,33 @@ def test_an_ordinary_scene_has_no_note(way):
     assert not notes(keyfluid.run(text(way, CALM, steps, frames=24)))
 
 
+SPACETIME = KEY.format(method="spacetime", frames=6) + "iterations = 1"
+
+
+def blown(speed):
+    scene = text("none", "", frames=6).replace("radius = 0.15", f"radius = 0.15, velocity = [{speed}, 0.0]")
+    return scene + SPACETIME
+
+
+@pytest.mark.filterwarnings("ignore::keyfluid.errors.ConvergenceWarning")
+def test_the_film_of_spacetime_is_watched_too():
+    assert not notes(keyfluid.run(blown(1.0)))
+    (note,) = notes(keyfluid.run(blown(20.0)))
+    assert note.endswith("or more"), "a method that needs a fixed number of steps"
+    with pytest.raises(BlowUp, match=r"time\.steps_per_frame: at 0 s the air moves at"):
+        keyfluid.run(blown(500.0))
+
+
+def test_forces_of_spacetime_that_blow_up_the_engine_end_nothing(monkeypatch):
+    def blows_up(*arguments):
+        raise BlowUp("too fast")
+
+    monkeypatch.setattr("keyfluid.controllers.spacetime.replay.SmokeSteps.advance", blows_up)
+    result = keyfluid.run(blown(1.0))
+    assert result.finished
+    assert "the same forces blow up the engine's smoke: too fast" in [e.get("note") for e in result.metrics["history"]]
+
+
 def test_films_on_the_way_make_no_note(monkeypatch):
     """They are made when somebody has waited long enough: two runs of a scene would differ."""
     monkeypatch.setattr("keyfluid.runs.session.Session.show_due", property(lambda self: True))

@@ -54,7 +54,7 @@ def tell_if_fast(problem: Problem, shell: Shell, cells: float, time: float) -> N
             advice += ', or set it to "auto"'
     shell.note(
         f"warning: at {time:.3g} s the smoke crosses {cells:.1f} cells in a step; beyond a tenth of the domain "
-        f"({most:.3g} cells) it loses mass and shape: {advice}",
+        f"({most:.3g} cells) shape and mass may suffer: {advice}",
         about=ABOUT,
     )
 
