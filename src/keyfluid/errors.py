@@ -7,6 +7,17 @@ class KeyfluidError(ValueError):
     """Something in the input, the machine or the run folder stands in the way; the text says how to go on."""
 
 
+class BlowUp(KeyfluidError):
+    """The flow has left all sense: speeds that are not finite, or that cross the whole domain in a step.
+
+    An optimiser steps back from forces that do this; everything else ends with its text.
+    """
+
+
+class WorkerDied(KeyfluidError):
+    """A worker process ended without an answer; what the run has saved is whole."""
+
+
 class SceneError(KeyfluidError):
     """A fault in a scene; `key` is the dotted path of the key at fault, such as ``keyframe[0].text``."""
 

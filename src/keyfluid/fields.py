@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from keyfluid.errors import KeyfluidError
+from keyfluid.errors import BlowUp, KeyfluidError
 from keyfluid.grid import Grid, Kind
 
 REAL = (np.dtype(np.float32), np.dtype(np.float64))
@@ -118,7 +118,7 @@ class Field:
         """The largest absolute value; raises if any is NaN or infinite."""
         largest = self.peak()
         if not np.isfinite(largest):
-            raise KeyfluidError(f"{what}: holds NaN or infinite values; a step or a force has blown up before this")
+            raise BlowUp(f"{what}: holds NaN or infinite values; a step or a force has blown up before this")
         return largest
 
     def _other(self, other: Field) -> np.ndarray:

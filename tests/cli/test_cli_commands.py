@@ -204,3 +204,15 @@ def test_faults_of_the_folder(keyfluid, scene, tmp_path):
 def test_a_command_that_does_not_exist(keyfluid):
     assert keyfluid("runn")[0] == 2
     assert len(cli.COMMANDS) == 11
+
+
+def test_a_scene_that_takes_long_to_draw_says_so(keyfluid, scene, tmp_path, monkeypatch):
+    scene.write_text(SCENE + '[[keyframe]]\nframe = 1\nuntil = 2\nshape = "box"\n')
+    code, _, err = keyfluid("run", scene, "-o", tmp_path / "quick")
+    assert code == 0
+    assert "drawing keyframe" not in err
+    monkeypatch.setattr("keyfluid.cli.progress._PATIENCE", 0.0)
+    code, _, err = keyfluid("run", scene, "-o", tmp_path / "slow")
+    assert code == 0
+    assert "drawing keyframe 1 of 2\n" in err
+    assert "drawing keyframe 2 of 2\n" in err

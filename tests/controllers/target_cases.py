@@ -32,6 +32,9 @@ class MemoryShell:
     def progress(self, *args, **kwargs):
         pass
 
+    def note(self, text, about=""):
+        self.logs.append({"note": text, "about": about})
+
     def log(self, **values):
         self.logs.append(values)
 

@@ -23,7 +23,7 @@ from keyfluid.controllers.keyframes.task import Task
 from keyfluid.controllers.keyframes.windows import Window
 from keyfluid.controllers.keyframes.workers import solving
 from keyfluid.controls import Timing
-from keyfluid.errors import KeyfluidError
+from keyfluid.errors import KeyfluidError, WorkerDied
 
 SCENE = """
 name = "long"
@@ -110,8 +110,50 @@ def test_processes_change_no_bit(whole):
 
 def test_a_stop_ends_the_processes_too(tmp_path):
     calls = iter([False] * 3 + [True] * 10000)
-    stopped = keyfluid.run(SCENE, tmp_path / "run", threads=2, should_stop=lambda: next(calls))
+    before, seen = workers(), set()
+
+    def should_stop():
+        seen.update(workers() - before)
+        return next(calls)
+
+    stopped = keyfluid.run(SCENE, tmp_path / "run", threads=2, should_stop=should_stop)
     assert stopped.metrics["status"] == "stopped"
+    assert len(seen) == 2, "two were at work"
+    left = workers() - before
+    for process in left:
+        os.kill(process, signal.SIGKILL)
+    assert not left
+
+
+def test_a_worker_that_dies_is_told(tmp_path):
+    """Killed while it works, as a machine does that runs out of memory; once before and once after a checkpoint."""
+    before = workers()
+    for checkpoints in (0, 1):
+        folder = tmp_path / str(checkpoints)
+
+        def kill_one(folder=folder, checkpoints=checkpoints):
+            if len(list(folder.glob("checkpoint*"))) >= checkpoints:
+                for process in workers() - before:
+                    os.kill(process, signal.SIGKILL)
+            return False
+
+        with pytest.raises(WorkerDied, match=r"a worker process died, possibly out of memory; use --threads 1"):
+            keyfluid.run(SCENE, folder, threads=2, should_stop=kill_one)
+        assert not workers() - before
+
+
+def workers():
+    """Processes that solve windows for this one, the dead that nobody has waited for included."""
+    found = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(stat.read_text().rpartition(")")[2].split()[1])
+            command = (stat.parent / "cmdline").read_bytes().split(b"\0")
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if parent == os.getpid() and (b"keyfluid.controllers.keyframes.workers" in command or command == [b""]):
+            found.add(int(stat.parent.name))
+    return found
 
 
 def test_a_fault_in_a_process_is_told():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated, Literal
 
 import numpy as np
@@ -250,3 +251,46 @@ def test_faults_of_a_method_among_several(control, line):
     with pytest.raises(ValidationError) as caught:
         TwoMethods.model_validate(data)
     assert str(from_validation(caught.value, data, TwoMethods)).startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("entries", "key", "words"),
+    [
+        ("keyframe = [" + "{}," * 300_000 + "]", "keyframe", "a list of 300000 is not allowed; give at most 2000"),
+        ("source = [" + "{}," * 501 + "]", "source", "at most 500 tables"),
+        ("obstacle = [" + "{}," * 501 + "]", "obstacle", "at most 500 tables"),
+        ("picture = [" + "{}," * 501 + "]", "picture", "at most 500 tables"),
+        ("flow = [" + "{}," * 501 + "]", "flow", "at most 500 tables"),
+        ("smoke.initial = [" + "{}," * 501 + "]", "smoke.initial", "at most 500 tables"),
+        ("smoke.field = [" + "{}," * 33 + "]", "smoke.field", "at most 32 tables"),
+        ("liquid.initial = [" + "{}," * 501 + "]", "liquid.initial", "at most 500 tables"),
+        ("obstacle = [{path = [" + "{}," * 2001 + "]}]", "obstacle[0].path", "at most 2000 tables"),
+        ('control = {method = "adjoint", blur = [' + "1.0," * 21 + "]}", "control.blur", "at most 20 widths"),
+        (
+            "time.frames = 100000\nkeyframe = [{shape = 'disk', frame = 1, until = 1500}, "
+            "{shape = 'box', frame = 1501, until = 100000}]",
+            "keyframe", "asks for 100000 targets, one per frame of `until`; use at most 2000",
+        ),
+    ],
+    ids=lambda value: value[:20],
+)  # fmt: skip
+def test_lists_longer_than_anybody_needs_are_one_quick_line(entries, key, words):
+    began = time.process_time()
+    with pytest.raises(SceneErrors) as caught:
+        load_scene(entries + ("" if "initial" in entries else '\nsmoke.initial = {shape = "disk"}'))
+    assert time.process_time() - began < 2.0
+    (fault,) = caught.value.faults
+    assert fault.key == key
+    assert words in fault.message
+
+
+def test_as_many_keyframes_as_there_may_be():
+    scene = load_scene('time.frames = 4000\nsmoke.initial = {shape = "disk"}\nkeyframe = [{shape = "box", frame = 9, '
+                       "until = 2008}]")  # fmt: skip
+    assert scene.keyframe[0].until == 2008
+
+
+def test_nobody_reads_a_thousand_faults():
+    with pytest.raises(SceneErrors) as caught:
+        load_scene("source = [" + "{}," * 400 + "]")
+    assert len(caught.value.faults) == 100

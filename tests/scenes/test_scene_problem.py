@@ -312,3 +312,20 @@ def test_smoke_is_cut_by_obstacles_and_targets_are_warned_of():
         "smoke.initial",
         "keyframe[0]",
     ]
+
+
+def test_it_tells_what_it_draws():
+    text = """
+smoke.initial = [{ shape = "disk", center = [0.3, 0.5] }, { shape = "disk", center = [0.7, 0.5] }]
+domain.resolution = 32
+source = [{ shape = "disk", radius = 0.05, rate = 1.0 }]
+obstacle = [{ shape = "disk", radius = 0.05, center = [0.5, 0.9] }]
+keyframe = [{ shape = "box", frame = 2, until = 4 }, { shape = "disk", frame = 9 }]
+"""
+    told = []
+    build(load_scene(text), lambda *words: told.append(words))
+    assert [number for what, number, count in told if what == "drawing keyframe" and count == 4] == [1, 2, 3, 4]
+    kinds = {what: count for what, _, count in told}
+    assert kinds == {
+        "reading obstacle": 1, "drawing source": 1, "reading start": 2, "reading keyframe": 2, "drawing keyframe": 4,
+    }  # fmt: skip

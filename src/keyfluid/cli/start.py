@@ -38,6 +38,9 @@ WatchScene = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Progress and result as JSON lines.")]
 
+MOST_DRIFT = 0.05
+"""Share of the mass that may come or go before a run says so."""
+
 LONG = 30.0
 """Seconds from which a run says beforehand what it will take."""
 
@@ -192,9 +195,11 @@ def _run_scene(
     from keyfluid.controllers.interface import plan_lines
     from keyfluid.runs.estimate import estimate
     from keyfluid.runs.run import choose_threads, run_problem
+    from keyfluid.runs.session import after_a_second
     from keyfluid.scenes.problem import build
 
-    problem = build(scene)
+    with Display(as_json) as display:
+        problem = build(scene, after_a_second(display))
     choose_threads(problem, threads)
     for warning in problem.warnings:
         print(f"warning: {warning}", file=sys.stderr)
@@ -241,6 +246,7 @@ def summary(metrics: dict[str, Any]) -> list[str]:
         f"mass drift {metrics['mass_drift']:.2%}, largest divergence {metrics['max_divergence']:.1e}, "
         f"force {metrics['force_norm']:.3g} m/s^2",
     ]
+    lines += _mass_warning(metrics)
     for key in metrics["keyframes"]:
         carried = "" if key["transported_iou"] is None else f", carried IoU {key['transported_iou']:.3f}"
         # Gathering, and a liquid's own volume, go below what carrying the smoke alone can reach.
@@ -253,3 +259,19 @@ def summary(metrics: dict[str, Any]) -> list[str]:
     for name in ("pictures", "flows"):
         lines += [f"{name[:-1]} at {key['frame']}: error {key['relative_error']:.3f}" for key in metrics.get(name, [])]
     return lines
+
+
+def _mass_warning(metrics: dict[str, Any]) -> list[str]:
+    """A drift of mass beyond 5 % in words: how much, and what helps."""
+    drift, liquid = metrics["mass_drift"], "liquid" in metrics
+    allowed = metrics.get("mass_may_change", [])
+    if abs(drift) <= MOST_DRIFT or "control.equalise" in allowed:
+        return []
+    what, amount = ("liquid", "volume") if liquid else ("smoke", "mass")
+    if "domain.boundary" in allowed and drift < 0:
+        return [f"{-drift:.0%} of the {what} left through open sides or was lost"]
+    long_steps = liquid or any(entry.get("about") == "step size" for entry in metrics["history"])
+    remedy = "take more steps per frame (time.steps_per_frame)"
+    if not long_steps:
+        remedy = "a finer grid (domain.resolution) helps"
+    return [f"warning: the {what} {'lost' if drift < 0 else 'gained'} {abs(drift):.0%} of its {amount}; {remedy}"]

@@ -297,8 +297,11 @@ class Shell(Protocol):
         """Somebody may be waiting for a picture: it is a while since the last one."""
         ...
 
-    def note(self, text: str) -> None:
-        """A line for the user that also stays in result.json's history: why something ended early, say."""
+    def note(self, text: str, about: str = "") -> None:
+        """A line for the user that also stays in result.json's history: why something ended early, say.
+
+        about: a subject on which only the first note of a run is taken, before and after a resume together.
+        """
         ...
 
     def progress(

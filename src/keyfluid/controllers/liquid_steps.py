@@ -7,7 +7,7 @@ import numpy as np
 from keyfluid.controllers.interface import Keyframe, Problem
 from keyfluid.controllers.march import Advance, Clock
 from keyfluid.controllers.smoke_steps import ROUNDING, mass_of
-from keyfluid.errors import KeyfluidError
+from keyfluid.errors import BlowUp
 from keyfluid.fields import Field, density
 from keyfluid.grid import Kind
 from keyfluid.models.liquid import LIQUID_ORDER, MCNAMARA_LIQUID_ORDER, SURFACE, Liquid, Tap, filled
@@ -92,7 +92,7 @@ class LiquidSteps:
     def _require_reach(self, carrier: Field, clock: Clock) -> None:
         cells = carrier.require_finite("velocity") * clock.dt / self.problem.grid.spacing
         if cells > _MOST_CELLS:
-            raise KeyfluidError(
+            raise BlowUp(
                 f"time.steps_per_frame: at {clock.time:.3g} s the liquid crosses {cells:.0f} cells in a step; take "
                 'more steps per frame, or "auto"'
             )

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from keyfluid.controllers.interface import Checkpoint, FrameRecord, Problem, Shell, Stopped
+from keyfluid.controllers.step_size import tell_if_fast, too_many_steps
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
@@ -39,7 +40,7 @@ class Clock:
 class Advance:
     """What a step did: the state after it, the field that advected, the force, the mass given by sources.
 
-    divergence, numbers: see FrameRecord.
+    cells: that the fastest air crossed, of smoke; divergence, numbers: see FrameRecord.
     """
 
     state: State
@@ -48,6 +49,7 @@ class Advance:
     emitted: dict[str, float] | None = None
     divergence: float | None = None
     numbers: dict[str, float] | None = None
+    cells: float = 0.0
 
 
 class Gathered:
@@ -142,6 +144,7 @@ def _one_frame(
                 count, done = 2 * count, 2 * done
         clock = Clock((frame - 1) * count + done, 1.0 / (problem.fps * count))
         advance = step(state, clock)
+        tell_if_fast(problem, shell, advance.cells, clock.time)
         state = advance.state
         gathered.add(advance, clock.dt, clock.dt * problem.fps)
         done += 1
@@ -167,8 +170,5 @@ def _steps_wanted(problem: Problem, frame: int, state: State) -> int:
     root = math.sqrt(speed * speed + 4 * cells * lift / problem.fps)
     count = max(1, math.ceil((speed + root) / (2 * cells) - 1e-9))
     if count > MOST_STEPS:
-        raise KeyfluidError(
-            f"frame {frame}: the air moves at {speed:.3g} m/s and would need {count} steps in a frame; "
-            "lower forces and velocities, or raise simulation.cfl"
-        )
+        raise too_many_steps(problem, frame, speed, count, "lower forces and velocities, or raise simulation.cfl")
     return count

@@ -6,6 +6,7 @@ import numpy as np
 
 from keyfluid.controllers.interface import Problem
 from keyfluid.controllers.march import Advance, Clock
+from keyfluid.controllers.step_size import cells_crossed
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.smoke import Emitter, Smoke
@@ -45,16 +46,17 @@ class SmokeSteps:
             inputs["force"] = force
         now: State = {**state, **model.constants(clock.index), **inputs}
         emitted: dict[str, float] = {}
-        carrier = state["velocity"]
+        carrier, cells = state["velocity"], 0.0
         for stage in model.active(clock.index, inputs):
+            if stage.name == "advect":
+                carrier = now["velocity"]
+                cells = cells_crossed(self.problem, carrier.peak(), clock.dt, clock.time)
             before = now
             now = run_stages([stage], now)
             if stage.name in ("emit", "source"):
                 name = stage.reads[0]
                 emitted[name] = emitted.get(name, 0.0) + mass_of(now[name]) - mass_of(before[name])
-            elif stage.name == "advect":
-                carrier = before["velocity"]
-        return Advance({name: now[name] for name in state}, carrier, force, emitted)
+        return Advance({name: now[name] for name in state}, carrier, force, emitted, cells=cells)
 
     def _build(self, dt: float) -> Smoke:
         problem = self.problem

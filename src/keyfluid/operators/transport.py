@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyfluid.errors import KeyfluidError
+from keyfluid.errors import BlowUp, KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.kernels import spacetime_transport as kernels
@@ -107,7 +107,7 @@ class Transport(Operator):
         courant = sum(float(np.abs(component).max()) for component in w.components())
         count = max(1, math.ceil(courant / CFL))
         if count > MOST_SUBSTEPS:
-            raise KeyfluidError(
+            raise BlowUp(
                 f"transport: the air would cross {courant:.3g} cells in a step; take shorter steps or weaker forces"
             )
         return count

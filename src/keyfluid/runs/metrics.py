@@ -10,6 +10,7 @@ flows             of [[flow]]: root mean square of v - v* in its region, over th
 transported_iou   iou of the start carried through the stored velocities (flow_map.py)
 mass_drift        (mass at the end - mass at the start - mass from sources) / (mass at the start + mass from
                   sources), of the field where it is largest in size; smoke that leaves through an open side counts
+mass_may_change   keys of the scene by which mass comes or goes without a fault: domain.boundary, control.equalise
 max_divergence    max |div v| dx / max |v| over fluid cells, of every field that advected
 force_norm        sqrt(mean over time and volume of |f|^2), m/s^2, of each frame's mean force
 """
@@ -22,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from keyfluid.boundary import Boundary
 from keyfluid.controllers.interface import FrameRecord, Keyframe, Problem
 from keyfluid.fields import Field, density
 from keyfluid.objectives.density import relative_error
@@ -142,6 +144,12 @@ def mass_drift(metas: Sequence[Mapping[str, Any]]) -> float:
         given = start + sum(meta["emitted"].get(name, 0.0) for meta in metas)
         drifts.append((metas[-1]["mass"][name] - given) / given if given > 0 else 0.0)
     return max(drifts, key=abs)
+
+
+def mass_may_change(problem: Problem) -> list[str]:
+    """The keys by which a scene lets smoke leave, or has it made and removed."""
+    keys = ["domain.boundary"] if Boundary.OPEN in problem.grid.boundary else []
+    return [*keys, "control.equalise"] if getattr(problem.scene.control, "equalise", 0) else keys
 
 
 def liquid_numbers(metas: Sequence[Mapping[str, Any]]) -> dict[str, float]:

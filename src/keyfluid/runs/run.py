@@ -9,14 +9,14 @@ from typing import Any
 
 from keyfluid.controllers import controller_for
 from keyfluid.controllers.interface import Stopped, begins_from_frames, check_first
-from keyfluid.errors import KeyfluidError, SceneError
+from keyfluid.errors import KeyfluidError, SceneError, WorkerDied
 from keyfluid.io.atomic import DiskError
 from keyfluid.rollout.allocation import give_back_large_arrays
 from keyfluid.runs.changes import go_on_with
 from keyfluid.runs.folder import RunFolder
 from keyfluid.runs.frames import Frames
 from keyfluid.runs.outputs import Outputs
-from keyfluid.runs.session import Listener, Progress, Session
+from keyfluid.runs.session import Listener, Progress, Session, after_a_second
 from keyfluid.runs.watch import Watch
 from keyfluid.scenes import Scene, load_scene
 from keyfluid.scenes.checks import all_bodies
@@ -62,7 +62,7 @@ def run(
         scene = load_scene(scene, overrides)
     elif overrides:
         raise KeyfluidError("overrides: a scene that is already loaded is changed with load_scene, or in Python")
-    problem = build(scene)
+    problem = build(scene, after_a_second(progress))
     choose_threads(problem, threads)
     return run_problem(problem, folder, overwrite, progress, should_stop)
 
@@ -126,7 +126,7 @@ def resume(
                 "one; resume it without --from"
             )
         notes = go_on_with(place, scene, begins_from_frames(controller), accept_changes)
-        problem = build(scene)
+        problem = build(scene, after_a_second(progress))
         choose_threads(problem, threads)
         session = Session(problem, method, place, progress, should_stop)
         finished = _finished(place) if from_frame is None else None
@@ -204,9 +204,9 @@ def _go(
 
 def _to_resume(error: KeyfluidError, session: Session) -> KeyfluidError:
     """The same error, with the line to go on where there is something to go on from."""
-    if not isinstance(error, DiskError) or session.folder is None or not session.can_go_on:
+    if not isinstance(error, DiskError | WorkerDied) or session.folder is None or not session.can_go_on:
         return error
-    return DiskError(f"{error}, then: keyfluid resume {session.folder.path}")
+    return type(error)(f"{error}, then: keyfluid resume {session.folder.path}")
 
 
 def _leave_word(session: Session) -> None:

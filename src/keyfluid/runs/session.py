@@ -19,9 +19,11 @@ from keyfluid.runs.memory import peak_memory_mb
 from keyfluid.runs.outputs import Outputs
 from keyfluid.runs.watch import Watch
 from keyfluid.scenes.problem import Problem, build
+from keyfluid.scenes.told import Told
 from keyfluid.threads import threads
 
 _RESULT_INTERVAL = 0.5
+_PATIENCE = 1.0
 _SHOW_INTERVAL, _SHOW_PATIENCE = 30.0, 9
 """Seconds between previews where nothing else asks for one; how many times its own time one waits for the next."""
 
@@ -38,6 +40,17 @@ class Progress:
 
 
 Listener = Callable[[Progress], None]
+
+
+def after_a_second(listener: Listener | None) -> Told:
+    """Tells the listener what `build` draws, once it has taken a second: most scenes are drawn before anybody wonders."""
+    began = time.monotonic()
+
+    def told(what: str, number: int, count: int) -> None:
+        if listener is not None and time.monotonic() - began > _PATIENCE:
+            listener(Progress(number, count, what))
+
+    return told
 
 
 class Session:
@@ -177,8 +190,10 @@ class Session:
         wait = max(_SHOW_INTERVAL, _SHOW_PATIENCE * self._show_seconds)
         return self.folder is not None and time.perf_counter() - self._shown > wait
 
-    def note(self, text: str) -> None:
-        self._logged.append({"note": text})
+    def note(self, text: str, about: str = "") -> None:
+        if about and any(entry.get("about") == about for entry in self._logged):
+            return
+        self._logged.append({"note": text, **({"about": about} if about else {})})
         self._tell(text)
 
     def _tell(self, text: str) -> None:
@@ -310,7 +325,8 @@ class Session:
         self._others = metrics.score_others(self.problem, self.frames, last)
 
     def result(self, status: str) -> dict[str, Any]:
-        """result.json: the fields that DESIGN.md names; `pictures`, `flows` and `liquid` where a scene has them."""
+        """result.json: the fields that DESIGN.md names; `pictures`, `flows`, `liquid` and `mass_may_change`
+        where a scene has them."""
         metas = [self.metas[index] for index in sorted(self.metas)]
         return {
             "method": self.method,
@@ -318,6 +334,7 @@ class Session:
             "keyframes": self._keyframes,
             **self._others,
             "mass_drift": metrics.mass_drift(metas),
+            **({"mass_may_change": keys} if (keys := metrics.mass_may_change(self.problem)) else {}),
             **({} if self.problem.liquid is None else {"liquid": metrics.liquid_numbers(metas)}),
             **self._changes(),
             "max_divergence": max((meta["divergence"] for meta in metas), default=0.0),

@@ -32,6 +32,9 @@ Lengths = Annotated[
     ),
 ]
 
+MOST_BODIES = 500
+"""Starts, sources, obstacles, pictures and flows of a scene, of each kind."""
+
 SHAPE_KEYS: dict[str, tuple[str, ...]] = {
     "disk": ("radius",),
     "sphere": ("radius",),

@@ -9,7 +9,7 @@ from keyfluid.errors import SceneError
 from keyfluid.scenes.bodies import SolidBody
 from keyfluid.scenes.check_bodies import check_axes, check_body, check_turn, exists
 from keyfluid.scenes.faults import nearest
-from keyfluid.scenes.model import Initial, KeyframeEntry, Scene, Source
+from keyfluid.scenes.model import MOST_TARGETS, Initial, KeyframeEntry, Scene, Source
 
 LIQUID_METHODS = ("none", "adjoint", "target")
 _RESERVED = ("vel", "velocity", "force", "target", "temperature", "Cd", "surface")
@@ -250,6 +250,13 @@ def _edit(scene: Scene) -> Iterator[SceneError]:
 
 
 def _keyframes(scene: Scene) -> Iterator[SceneError]:
+    targets = sum(max(0, (key.until or key.frame) - key.frame) + 1 for key in scene.keyframe)
+    if targets > MOST_TARGETS:
+        # Nothing more is said of them: looking at each would take as long as drawing them.
+        yield SceneError(
+            "keyframe", f"asks for {targets} targets, one per frame of `until`; use at most {MOST_TARGETS}"
+        )
+        return
     taken: dict[tuple[str, int], str] = {}
     last = scene.time.frames
     for i, key in enumerate(scene.keyframe):

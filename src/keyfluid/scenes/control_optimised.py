@@ -7,7 +7,18 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from keyfluid.scenes.bodies import File, Table
-from keyfluid.scenes.wants import Coefficient, Flag, Multiplier, NotNegative, Positive, Wants, is_whole, number, whole
+from keyfluid.scenes.wants import (
+    Coefficient,
+    Flag,
+    Multiplier,
+    NotNegative,
+    Positive,
+    Wants,
+    is_whole,
+    no_more_than,
+    number,
+    whole,
+)
 
 
 def _is_span(value: Any) -> bool:
@@ -46,7 +57,7 @@ class OptimisedControl(Table):
         'for each; "pyramid": a Gaussian pyramid of `levels` levels; "auto" (default): blurs on the coarsest grid if '
         "the smoke hardly meets its target, else nothing",
     )
-    blur: list[NotNegative] | None = Field(
+    blur: Annotated[list[NotNegative], no_more_than(20, "widths")] | None = Field(
         default=None,
         description="widths (standard deviation) in metres, wide to narrow; default [0.04, 0.02, 0] L; of a liquid the "
         "widths w of its gamma, default 4, 2 and 1 cells",

@@ -24,8 +24,9 @@ class SceneErrors(KeyfluidError):
 
 
 def raise_any(faults: Sequence[SceneError]) -> None:
+    """Raise them all, or as many as anybody reads."""
     if faults:
-        raise SceneErrors(faults)
+        raise SceneErrors(faults[:MOST_FAULTS])
 
 
 def dotted(path: Iterable[Step]) -> str:

@@ -25,6 +25,7 @@ from keyfluid.scenes.model import KeyframeEntry, Mask, Scene
 from keyfluid.scenes.obstacles import Obstacles
 from keyfluid.scenes.present import Emission, values_present
 from keyfluid.scenes.sources import LEAST_STROKE, PlacedBody, place
+from keyfluid.scenes.told import Told, say_nothing
 from keyfluid.shapes import mass_of, rearrangement_bound
 
 HIGH_BOUND = 0.15
@@ -161,8 +162,9 @@ class FieldPlan:
 class TargetMaker:
     """Draws targets one entry at a time."""
 
-    def __init__(self, scene: Scene, grid: Grid, dtype: np.dtype) -> None:
-        self.scene, self.grid, self.dtype = scene, grid, dtype
+    def __init__(self, scene: Scene, grid: Grid, dtype: np.dtype, told: Told = say_nothing) -> None:
+        self.scene, self.grid, self.dtype, self.told = scene, grid, dtype, told
+        self.count = sum((entry.until or entry.frame) - entry.frame + 1 for entry in scene.keyframe)
         self.keyframes: list[Keyframe] = []
         self.warnings: list[str] = []
 
@@ -204,6 +206,7 @@ class TargetMaker:
         rule: str,
         frame: int,
     ) -> None:
+        self.told("drawing keyframe", len(self.keyframes) + 1, self.count)
         time = frame / self.scene.time.fps
         drawn = body.coverage(self.grid, time)
         mass = mass_of(drawn, self.grid.spacing)

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from keyfluid.scenes.bodies import Body, Table
-from keyfluid.scenes.wants import ColourValue, Flag, NotNegative, Number, Vector, Wants, is_number
+from keyfluid.scenes.bodies import MOST_BODIES, Body, Table
+from keyfluid.scenes.wants import ColourValue, Flag, NotNegative, Number, Vector, Wants, is_number, no_more_than
 
 SURFACE = "surface"
 
@@ -39,7 +39,7 @@ class LiquidInitial(Body):
 class Liquid(Table):
     """The liquid, instead of [smoke]; a keyframe is the shape of its surface. Sides are walls or periodic."""
 
-    initial: list[LiquidInitial] = Field(
+    initial: Annotated[list[LiquidInitial], no_more_than(MOST_BODIES)] = Field(
         default=[], description="what is there at the start: a table, or several ([[liquid.initial]])"
     )
     gravity: Number = Field(default=9.81, description="downward acceleration, m/s^2")

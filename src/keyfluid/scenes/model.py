@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from keyfluid.scenes.bodies import Body, File, SolidBody, Table
+from keyfluid.scenes.bodies import MOST_BODIES, Body, File, SolidBody, Table
 from keyfluid.scenes.control import AnyControl, NoControl
 from keyfluid.scenes.liquid import Liquid
 from keyfluid.scenes.wants import (
@@ -25,6 +25,7 @@ from keyfluid.scenes.wants import (
     is_number,
     is_numbers,
     is_whole,
+    no_more_than,
     number,
     whole,
 )
@@ -33,6 +34,11 @@ SIDES = ("walls", "periodic", "open")
 DEFAULT_FIELD = "density"
 MOST_FRAMES = 100_000
 MOST_RESOLUTION = 16384
+MOST_TARGETS = 2000
+"""Keyframes of a scene, one for each frame of those with `until`: the target of each is kept in memory."""
+MOST_FIELDS = 32
+MOST_PLACES = 2000
+"""Of an obstacle's path."""
 
 Frame = Annotated[int, whole()]
 Boundaries = Annotated[
@@ -85,7 +91,12 @@ class Time(Table):
             'a whole number from 1 to 10000 or "auto"',
             lambda v: v == "auto" if isinstance(v, str) else is_whole(v) and 1 <= v <= 10000,
         ),
-    ] = Field(default=1, description='simulation steps per frame; "auto": as many as simulation.cfl asks for')
+    ] = Field(
+        default=1,
+        description='simulation steps per frame; "auto": as many as simulation.cfl asks for. A run notes steps in '
+        "which smoke crosses more than a tenth of the longest side, where it begins to lose mass, and ends with one "
+        "line where it crosses all of it (and at least 40 cells); a liquid may cross 40 cells",
+    )
 
 
 class Simulation(Table):
@@ -148,10 +159,10 @@ class Initial(Body):
 class Smoke(Table):
     """The smoke and how the air under it behaves."""
 
-    initial: list[Initial] = Field(
+    initial: Annotated[list[Initial], no_more_than(MOST_BODIES)] = Field(
         default=[], description="what is there at the start: a table, or several ([[smoke.initial]])"
     )
-    field: list[SmokeField] = Field(
+    field: Annotated[list[SmokeField], no_more_than(MOST_FIELDS)] = Field(
         default=[SmokeField(name=DEFAULT_FIELD)], description='kinds of smoke; default: one, named "density"'
     )
     buoyancy: Number = Field(
@@ -204,7 +215,7 @@ class Obstacle(SolidBody):
     velocity: Vector | None = Field(
         default=None, description="it moves from its center at this velocity, m/s"
     )
-    path: list[PathPoint] | None = Field(
+    path: Annotated[list[PathPoint], no_more_than(MOST_PLACES)] | None = Field(
         default=None,
         description="places it passes, straight and evenly between them; before the first and after the "
         "last it "
@@ -232,8 +243,8 @@ class KeyframeEntry(Body):
     frame: Frame = Field(..., description="when: 1 to time.frames")
     until: Frame | None = Field(
         default=None,
-        description="one keyframe for each frame from `frame` to this one (for animated meshes); "
-        "default: only one",
+        description="one keyframe for each frame from `frame` to this one (for animated meshes), at most "
+        f"{MOST_TARGETS} in a scene; default: only one",
     )
     field: FieldName | None = Field(
         default=None, description="the kind of smoke; default: the first of smoke.field"
@@ -365,11 +376,13 @@ class Scene(Table):
     time: Time = Field(default=Time(), description="its length")
     smoke: Smoke = Field(default=Smoke(), description="the smoke")
     liquid: Liquid | None = Field(default=None, description="a liquid instead of smoke")
-    source: list[Source] = Field(default=[], description="inflows")
-    obstacle: list[Obstacle] = Field(default=[], description="solids")
-    keyframe: list[KeyframeEntry] = Field(default=[], description="shapes to reach")
-    picture: list[PictureEntry] = Field(default=[], description="looks to reach")
-    flow: list[FlowEntry] = Field(default=[], description="velocities to reach")
+    source: Annotated[list[Source], no_more_than(MOST_BODIES)] = Field(default=[], description="inflows")
+    obstacle: Annotated[list[Obstacle], no_more_than(MOST_BODIES)] = Field(default=[], description="solids")
+    keyframe: Annotated[list[KeyframeEntry], no_more_than(MOST_TARGETS)] = Field(
+        default=[], description="shapes to reach"
+    )
+    picture: Annotated[list[PictureEntry], no_more_than(MOST_BODIES)] = Field(default=[], description="looks to reach")
+    flow: Annotated[list[FlowEntry], no_more_than(MOST_BODIES)] = Field(default=[], description="velocities to reach")
     edit: Edit | None = Field(default=None, description="a run to change")
     control: AnyControl = Field(default=NoControl(), description="the method")
     simulation: Simulation = Field(default=Simulation(), description="engine options")

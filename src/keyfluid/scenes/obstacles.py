@@ -17,6 +17,7 @@ from keyfluid.grid import Grid, Kind
 from keyfluid.scenes.faults import raise_any
 from keyfluid.scenes.model import Obstacle, Scene
 from keyfluid.scenes.sources import place_solid, upright_rotation
+from keyfluid.scenes.told import Told, say_nothing
 from keyfluid.shapes import AnalyticShape, Mesh, Placement
 from keyfluid.shapes.placement import domain_of, rotation_matrix
 from keyfluid.solids import Solids
@@ -159,11 +160,12 @@ class _Rest:
 class Obstacles:
     """All obstacles of a scene; call with a time in seconds."""
 
-    def __init__(self, scene: Scene, grid: Grid, dtype: np.dtype) -> None:
+    def __init__(self, scene: Scene, grid: Grid, dtype: np.dtype, told: Told = say_nothing) -> None:
         self.grid, self.dtype = grid, dtype
         self.bodies: list[MovingBody] = []
         faults = []
         for i, obstacle in enumerate(scene.obstacle):
+            told("reading obstacle", i + 1, len(scene.obstacle))
             try:
                 self.bodies.append(MovingBody(obstacle, scene, grid))
             except KeyfluidError as error:

@@ -56,6 +56,7 @@ from keyfluid.scenes.other_run import EditedRun, open_edit
 from keyfluid.scenes.pictures import Picture, place_picture
 from keyfluid.scenes.present import Emission, velocity_of_starts
 from keyfluid.scenes.sources import PlacedBody, place
+from keyfluid.scenes.told import Told, say_nothing
 
 _OFF_SIZE = 0.02
 
@@ -106,20 +107,23 @@ class Problem:
         return build(preview(self.scene, self.scene.domain.resolution // factor))
 
 
-def build(scene: Scene) -> Problem:
-    """Read every file, draw every body, apply the mass rule."""
+def build(scene: Scene, told: Told = say_nothing) -> Problem:
+    """Read every file, draw every body, apply the mass rule.
+
+    told: called with what is being read or drawn, its number and how many there are, for the person who waits.
+    """
     raise_any(check(scene))
     grid = make_grid(scene)
     fault = memory_fault(scene, grid)
     raise_any([fault] if fault is not None else [])
-    return _Builder(scene, grid).build()
+    return _Builder(scene, grid, told).build()
 
 
 class _Builder:
     """Collects faults, so that one look at the list mends the scene."""
 
-    def __init__(self, scene: Scene, grid: Grid) -> None:
-        self.scene, self.grid = scene, grid
+    def __init__(self, scene: Scene, grid: Grid, told: Told) -> None:
+        self.scene, self.grid, self.told = scene, grid, told
         self.dtype = np.dtype(scene.simulation.precision)
         self.faults: list[SceneError] = []
         self.warnings: list[str] = []
@@ -148,7 +152,7 @@ class _Builder:
         solids = self._solids()
         sources = self._sources()
         starts = self._starts()
-        maker = TargetMaker(scene, grid, self.dtype)
+        maker = TargetMaker(scene, grid, self.dtype, self.told)
         keys = self._place_keys()
         raise_any(self.faults)
         assert solids is not None
@@ -167,6 +171,7 @@ class _Builder:
             self.warnings += plan.warnings
         pictures = []
         for i, entry in enumerate(scene.picture):
+            self.told("drawing picture", i + 1, len(scene.picture))
             with self.at(f"picture[{i}].image"):
                 pictures.append(place_picture(entry, scene, grid))
         flows = []
@@ -224,7 +229,7 @@ class _Builder:
 
     def _solids(self) -> Obstacles | None:
         with self.at("obstacle"):
-            solids = Obstacles(self.scene, self.grid, self.dtype)
+            solids = Obstacles(self.scene, self.grid, self.dtype, self.told)
             solids(0.0)
             return solids
         return None
@@ -232,6 +237,7 @@ class _Builder:
     def _sources(self) -> list[Emission]:
         scene, found = self.scene, []
         for i, entry in enumerate(scene.source):
+            self.told("drawing source", i + 1, len(scene.source))
             with self.at(f"source[{i}].{kinds_of(entry)[0]}"):
                 mask = np.clip(place(entry, scene).coverage(self.grid), 0.0, 1.0)
                 if not mask.any():
@@ -255,6 +261,7 @@ class _Builder:
     def _starts(self) -> list[tuple[int, PlacedBody]]:
         found = []
         for i, entry in enumerate(self.scene.matter.initial):
+            self.told("reading start", i + 1, len(self.scene.matter.initial))
             with self.at(f"{start_path(self.scene, i)}.{kinds_of(entry)[0]}"):
                 placed = place(entry, self.scene)
                 if placed.leaves_domain(self.grid)[0]:
@@ -265,6 +272,7 @@ class _Builder:
     def _place_keys(self) -> list[tuple[int, PlacedBody]]:
         found = []
         for i, entry in enumerate(self.scene.keyframe):
+            self.told("reading keyframe", i + 1, len(self.scene.keyframe))
             with self.at(f"keyframe[{i}].{kinds_of(entry)[0]}"):
                 placed = place(entry, self.scene)
                 if placed.leaves_domain(self.grid, entry.frame / self.scene.time.fps)[0]:

@@ -109,6 +109,13 @@ def words(largest: int = 2000) -> Wants:
     return Wants(f"text of 1 to {largest} characters", lambda v: isinstance(v, str) and 0 < len(v) <= largest)
 
 
+def no_more_than(count: int, what: str = "tables") -> Wants:
+    """A list that is not longer than anybody needs: each entry is drawn, kept and looked at in every step."""
+    return Wants(
+        f"at most {count} {what}", lambda v: not isinstance(v, list) or len(v) <= count, {"maxItems": count}
+    )
+
+
 def absolute(value: str, info: ValidationInfo) -> str:
     """A file named in a scene lies relative to the scene's folder; from then on its path is absolute."""
     folder = (info.context or {}).get("folder")

@@ -33,7 +33,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from keyfluid.errors import KeyfluidError
+from keyfluid.errors import BlowUp, KeyfluidError
 from keyfluid.kernels import multigrid as kernels
 
 Array = NDArray[np.floating]
@@ -199,7 +199,7 @@ class MultigridPCG:
             raise KeyfluidError(f"The {name} has shape {given.shape}; the solver was made for {self.shape}.")
         target[..., 1:-1] = np.where(self._active, given.reshape(self._active.shape), 0)
         if not np.isfinite(target[..., 1:-1].sum(dtype=np.float64)):
-            raise KeyfluidError(f"The {name} contains NaN or infinity in an active cell; mend it upstream.")
+            raise BlowUp(f"The {name} contains NaN or infinity in an active cell; fix it upstream.")
         _fill_ghosts(target)
         if centred:
             self._centre(target)

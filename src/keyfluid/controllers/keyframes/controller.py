@@ -124,7 +124,10 @@ class Keyframes:
                 search = Search(shell, settings, plans, Here(number, rank, pieces, tuple(kept), start))
                 state = search.go(vector, place)
                 vector = state.best.x
-                search.film(vector)
+                if rank + 1 < len(stages):
+                    search.preview(vector)
+                else:
+                    search.film(vector, problem.frames if number + 1 == len(plans) else windows[number].last)
                 if stages[rank] is not plans[-1][-1]:
                     shell.show()
                 place = replace(place, state=None)

@@ -18,9 +18,10 @@ from keyfluid.controllers.keyframes.stages import Stage
 from keyfluid.controllers.keyframes.windows import Window, state_on
 from keyfluid.controllers.liquid_steps import distance_wanted
 from keyfluid.controllers.march import Clock
+from keyfluid.controllers.step_size import cells_crossed
 from keyfluid.controllers.steps import steps_of
 from keyfluid.controls import Control, ControlForcing
-from keyfluid.errors import KeyfluidError, SceneError
+from keyfluid.errors import BlowUp, KeyfluidError, SceneError
 from keyfluid.fields import Field, density
 from keyfluid.models.stage import State
 from keyfluid.objectives import (
@@ -206,10 +207,21 @@ class Evaluation:
         self.evaluations += 1
         try:
             gradient = self._rollout.gradient(self._state, self._objective, forcing)
-        except KeyfluidError:
+        except BlowUp:
             # Forces so strong that the simulation blows up: a point that the line search steps back from.
             return math.inf, forcing.vector_bar
         return gradient.value + forcing.price, forcing.vector_bar
+
+    def require_sense(self, vector: np.ndarray) -> None:
+        """Raise BlowUp if the smoke has left all sense before the search begins: no force found later would help, and
+        the gradients of such a flow mean nothing."""
+        if self.problem.liquid is not None:
+            return
+
+        def look(step: int, state: State) -> None:
+            cells_crossed(self.problem, state["velocity"].peak(), self.dt, step * self.dt)
+
+        self._rollout.run(self._state, ControlForcing(self.control, vector, others=self._others), on_step=look)
 
     def states(self, vector: np.ndarray, frames: Iterable[int]) -> dict[int, State]:
         """The states at some frames of the window under the forces of a vector."""

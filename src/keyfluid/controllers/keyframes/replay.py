@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from keyfluid.controllers.interface import FrameRecord, Problem, Shell, Stopped
 from keyfluid.controllers.keyframes.edited import own_frame
 from keyfluid.controllers.keyframes.windows import Pieces
 from keyfluid.controllers.march import Clock, Gathered
+from keyfluid.controllers.step_size import tell_if_fast
 from keyfluid.controllers.steps import steps_of
 from keyfluid.fields import Field
 from keyfluid.models.stage import State
 
 
 def simulate(
-    problem: Problem, pieces: Pieces, until: int, after: tuple[int, State] | None = None
+    problem: Problem,
+    pieces: Pieces,
+    until: int,
+    after: tuple[int, State] | None = None,
+    told: Callable[[Clock, float], None] = lambda clock, cells: None,
 ) -> Iterator[FrameRecord]:
     """Frames 0 to `until`, of a film that is edited up to its `first` as they were; or those after a frame whose state
-    is known. After the last window no force acts but an edited film's own: the smoke is released."""
+    is known. After the last window no force acts but an edited film's own: the smoke is released.
+
+    told: called with every step and the cells that the fastest smoke crossed in it.
+    """
     fluid = steps_of(problem)
     steps = problem.steps_per_frame or 1
     dt = 1.0 / (problem.fps * steps)
@@ -35,15 +43,27 @@ def simulate(
     for frame in range(begin + 1, until + 1):
         gathered = Gathered()
         for index in range((frame - 1) * steps, frame * steps):
-            advance = fluid.advance(state, Clock(index, dt), pieces.force(index), pieces.source(index))
+            clock = Clock(index, dt)
+            advance = fluid.advance(state, clock, pieces.force(index), pieces.source(index))
+            told(clock, advance.cells)
             state = dict(advance.state)
             gathered.add(advance, dt, 1 / steps)
         yield gathered.record(frame, state, frame * steps)
 
 
-def replay(problem: Problem, shell: Shell, pieces: Pieces, after: tuple[int, State] | None = None) -> None:
-    """Hand every frame to the shell, or every one after a frame whose state is known."""
-    for record in simulate(problem, pieces, problem.frames, after):
+def replay(
+    problem: Problem, shell: Shell, pieces: Pieces, after: tuple[int, State] | None = None, final: int = 0
+) -> None:
+    """Hand every frame to the shell, or every one after a frame whose state is known.
+
+    final: the frames up to this one will not be filmed again, so fast smoke in them is worth a note.
+    """
+
+    def told(clock: Clock, cells: float) -> None:
+        if clock.time * problem.fps < final - 0.5 / (problem.steps_per_frame or 1):
+            tell_if_fast(problem, shell, cells, clock.time)
+
+    for record in simulate(problem, pieces, problem.frames, after, told):
         shell.frame(record)
         if shell.stop_requested:
             raise Stopped

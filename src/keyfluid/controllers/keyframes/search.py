@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from keyfluid.controllers.keyframes.replay import replay
 from keyfluid.controllers.keyframes.settings import Settings
 from keyfluid.controllers.keyframes.stages import Stage, carry
 from keyfluid.controllers.keyframes.windows import Pieces
+from keyfluid.errors import BlowUp
 from keyfluid.models.stage import State
 from keyfluid.optimise.lbfgs import Minimisation
 
@@ -55,6 +57,8 @@ class Search:
         self._values = dict(place.values) if state is not None else {}
         self._error = place.error if state is not None else None
         if state is None:
+            if self.here.window == 0 and self.here.rank == 0:
+                self.evaluation.require_sense(vector)
             state = self.optimiser.start(vector, self.evaluation)
             self.shell.count(evaluations=state.evaluations)
             self._keep(state)
@@ -67,19 +71,27 @@ class Search:
             self._keep(state)
             if self.shell.show_due:
                 began = time.perf_counter()
-                self.film(state.best.x)
+                self.preview(state.best.x)
                 self.shell.show(began)
         self._say_why(state)
         return state
 
-    def film(self, vector: np.ndarray) -> None:
-        """The scene with these forces, on its own grid; frames before this window stay as they are."""
+    def preview(self, vector: np.ndarray) -> None:
+        """A film on the way; forces that the search has yet to tame are no reason to end it."""
+        with suppress(BlowUp):
+            self.film(vector)
+
+    def film(self, vector: np.ndarray, final: int = 0) -> None:
+        """The scene with these forces, on its own grid; frames before this window stay as they are.
+
+        final: see replay.
+        """
         there = self.final.problem
         control = self.stage.control if self.stage.problem is there else self.final.control
         pieces = self.here.pieces.and_then(control, carry(vector, self.stage.control, control))
         first, start = self.final.window.first, self.here.start
         after = (first, start) if start is not None and self.shell.has_frames(first) else None
-        replay(there, self.shell, pieces, after)
+        replay(there, self.shell, pieces, after, final)
 
     def _keep(self, state: Minimisation) -> None:
         shell, now, window, rank = self.shell, state.now, self.here.window, self.here.rank

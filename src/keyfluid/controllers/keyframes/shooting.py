@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,7 +30,7 @@ from keyfluid.controllers.keyframes.stages import plan_stages
 from keyfluid.controllers.keyframes.task import Found, Task
 from keyfluid.controllers.keyframes.windows import Pieces, Window
 from keyfluid.controllers.keyframes.workers import Solver, solving
-from keyfluid.errors import KeyfluidError
+from keyfluid.errors import BlowUp, KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.stage import State
@@ -88,7 +89,7 @@ class Shooting:
             assert before is not None
             self._close(before, now, solve)
             self._tell(now, self._seam(now))
-        replay(self.problem, self.shell, self._pieces(before, now.found))
+        replay(self.problem, self.shell, self._pieces(before, now.found), final=self.problem.frames)
 
     def _layer(self, of: Round) -> list[Window]:
         """The closing is of the layer before it."""
@@ -164,7 +165,8 @@ class Shooting:
             )
         if shell.show_due:
             began = time.perf_counter()
-            replay(self.problem, shell, self._pieces(now, now.found))
+            with suppress(BlowUp):
+                replay(self.problem, shell, self._pieces(now, now.found))
             shell.show(began)
 
     def _keep(self, before: Round | None, now: Round, window: Window, found: Found) -> None:

@@ -59,6 +59,8 @@ def solve(task: Task, stop: Callable[[], bool] = lambda: False) -> Found:
             vector = carry(vector, stages[rank - 1].control, stage.control)
         evaluation = Evaluation(stage, settings, task.start, task.goal)
         optimiser = optimiser_of(stage, settings, rank)
+        if rank == 0:
+            evaluation.require_sense(vector)
         state = optimiser.start(vector, evaluation)
         course.append((state.now.value, evaluation.error, rank))
         while not settled(state, stage.iterations, settings.tau):

@@ -21,7 +21,7 @@ from typing import BinaryIO
 
 from keyfluid.controllers.interface import Stopped
 from keyfluid.controllers.keyframes.task import Found, Task, solve
-from keyfluid.errors import KeyfluidError
+from keyfluid.errors import KeyfluidError, WorkerDied
 from keyfluid.threads import set_threads
 
 _LOOK = 0.1
@@ -75,9 +75,7 @@ class _Crew:
             process.stdin.flush()
             answer = pickle.load(process.stdout)
         except (OSError, EOFError, pickle.UnpicklingError):
-            raise KeyfluidError(
-                "a process that solved a window has ended, perhaps for want of memory; resume with --threads 1"
-            ) from None
+            raise WorkerDied("a worker process died, possibly out of memory; use --threads 1") from None
         finally:
             self._idle.put(process)
         if isinstance(answer, Exception):

@@ -13,6 +13,7 @@ import numpy as np
 from keyfluid.controllers.interface import FrameRecord, Problem, Shell, Stopped
 from keyfluid.controllers.particles.settings import Settings
 from keyfluid.controllers.particles.simulation import Simulation
+from keyfluid.controllers.step_size import tell_if_fast
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.stage import State
@@ -56,6 +57,7 @@ class Particles:
                 changes = [*changes, {"frame": frame + 1, "control": control.model_dump(mode="json")}]
             frame += 1
             report = simulation.frame(frame)
+            tell_if_fast(problem, shell, simulation.cells, (frame - 1) / problem.fps)
             shell.log(
                 frame=frame, energy=report.energy, teleports=report.teleports, mean_speed=report.mean_speed,
                 control_speed=report.control_speed, vortices=report.vortices,

@@ -29,6 +29,7 @@ from keyfluid.controllers.particles.lattice import Densities, Lattice
 from keyfluid.controllers.particles.settings import Settings
 from keyfluid.controllers.particles.streams import Stream, key
 from keyfluid.controllers.particles.vortices import Vortices
+from keyfluid.controllers.step_size import cells_crossed, too_many_steps
 from keyfluid.errors import KeyfluidError, SceneError
 
 MOST_STEPS = 1024
@@ -70,6 +71,8 @@ class Simulation:
         self.steps = 0
         self.carriers: list[tuple[float, np.ndarray]] = []
         """(seconds, packed velocity) of the steps of the last frame."""
+        self.cells = 0.0
+        """That the fastest smoke crossed in one of them."""
         self.seconds: dict[str, float] = {}
         """Time spent per module, for the benchmark; nothing depends on it."""
         self._need_keys()
@@ -126,7 +129,7 @@ class Simulation:
         """All steps from frame index - 1 to frame `index`."""
         count = self.problem.steps_per_frame or self._steps_wanted(index)
         dt = 1.0 / (self.problem.fps * count)
-        self.carriers = []
+        self.carriers, self.cells = [], 0.0
         emitted: dict[str, float] = {}
         teleports = 0
         for part in range(count):
@@ -149,14 +152,17 @@ class Simulation:
 
     def _steps_wanted(self, frame: int) -> int:
         """steps_per_frame = "auto": no marker crosses more than `cfl` cells of the velocities in a step."""
-        fastest = float(np.abs(self.packed.reshape(-1, 4)[:, :3]).max())
+        fastest = self._fastest()
         count = max(1, math.ceil(fastest / (self.problem.fps * self.problem.cfl * self.lattice.spacing) - 1e-9))
-        if not count <= MOST_STEPS:
-            raise KeyfluidError(
-                f"frame {frame}: the smoke moves at {fastest:.3g} m/s and would need {count} steps in a frame; "
-                "lower control.strength or control.vortex_strength"
-            )
+        if count > MOST_STEPS:
+            otherwise = "lower control.strength or control.vortex_strength"
+            raise too_many_steps(self.problem, frame, fastest, count, otherwise)
         return count
+
+    def _fastest(self) -> float:
+        """The largest component of the velocity that carries the markers."""
+        values = self.packed.reshape(-1, 4)[:, :3]
+        return float(np.maximum(values.max(), -values.min()))
 
     def step(self, frame: int, start: float, dt: float) -> dict[str, float]:
         """One step from `start` seconds; returns the mass that sources gave."""
@@ -173,6 +179,7 @@ class Simulation:
             turbulent = self.vortices.velocity_field(lattice)
         with self._timed("vortex update"):
             self.packed = self._combined(bulk, turbulent, frame, end)
+            self.cells = max(self.cells, cells_crossed(self.problem, self._fastest(), dt, start))
             self.vortices.spin(lattice, self.packed, dt)
             self.vortices.exchange(lattice, settings, dt)
             self._spawn(turbulent)

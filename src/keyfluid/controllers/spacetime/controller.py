@@ -20,7 +20,8 @@ from keyfluid.controllers.spacetime.multigrid import Multigrid
 from keyfluid.controllers.spacetime.refuse import refuse
 from keyfluid.controllers.spacetime.replay import Replay, Units
 from keyfluid.controllers.spacetime.settings import Settings
-from keyfluid.errors import SceneError
+from keyfluid.controllers.step_size import tell_if_fast
+from keyfluid.errors import BlowUp, SceneError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.objectives.density import relative_error
@@ -149,12 +150,15 @@ class Spacetime:
     def _try_in_engine(self, shell: Shell, replay: Replay, forces: np.ndarray) -> None:
         """What the forces do to the engine's own smoke: in the history, the worst of each keyframe entry as a note."""
         worst: dict[str, tuple[float, int]] = {}
-        for key, error in replay.engine_errors(forces):
-            if shell.stop_requested:
-                raise Stopped
-            name = "engine_error" if len(replay.problem.densities) == 1 else f"engine_error_{key.field}"
-            shell.log(**{"frame": key.frame, name: error})
-            worst[key.path] = max(worst.get(key.path, (0.0, 0)), (error, key.frame))
+        try:
+            for key, error in replay.engine_errors(forces):
+                if shell.stop_requested:
+                    raise Stopped
+                name = "engine_error" if len(replay.problem.densities) == 1 else f"engine_error_{key.field}"
+                shell.log(**{"frame": key.frame, name: error})
+                worst[key.path] = max(worst.get(key.path, (0.0, 0)), (error, key.frame))
+        except BlowUp as fault:
+            shell.note(f"the same forces blow up the engine's smoke: {fault}")
         for path, (error, frame) in worst.items():
             shell.note(f"{path}, frame {frame}: the same forces give the engine's smoke an error of {error:.3f}")
 
@@ -164,6 +168,7 @@ class Spacetime:
             if shell.stop_requested:
                 raise Stopped
             shell.frame(replay.advance(forces))
+            tell_if_fast(plan.problem, shell, replay.cells, (replay.frame - 1) / plan.problem.fps)
             steered = {"u": forces} if forces is not None and replay.frame * plan.steps_per_frame < plan.steps else {}
             shell.checkpoint({**replay.arrays(), **steered}, {"phase": "replay", "frame": replay.frame})
             shell.progress(replay.frame, frames, "frame")

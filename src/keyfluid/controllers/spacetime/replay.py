@@ -15,6 +15,7 @@ import numpy as np
 from keyfluid.controllers.interface import FrameRecord, Keyframe, Problem
 from keyfluid.controllers.march import Clock
 from keyfluid.controllers.smoke_steps import SmokeSteps
+from keyfluid.controllers.step_size import cells_crossed
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.stage import State
@@ -56,6 +57,8 @@ class Replay:
     densities: dict[str, Field]
     velocity: Field
     frame: int = 0
+    cells: float = 0.0
+    """That the fastest air crossed in a step of the last frame."""
 
     def first(self) -> FrameRecord:
         return FrameRecord(0, self._state(), memory={"steps": 0})
@@ -64,9 +67,12 @@ class Replay:
         """The next frame; `forces` as flow.py keeps them, u[face, k] = u_{k-1}, or None where the smoke is free."""
         grid, steered = self.problem.grid, False
         carriers = []
+        self.cells = 0.0
         mean = Field.zeros(grid, Kind.FACES, self.problem.dtype)
         for k in range(self.frame * self.steps_per_frame, (self.frame + 1) * self.steps_per_frame):
             carriers.append((self.units.dt, self.velocity * self.units.speed))
+            cells = cells_crossed(self.problem, carriers[-1][1].peak(), self.units.dt, k * self.units.dt)
+            self.cells = max(self.cells, cells)
             self.densities = {
                 name: self.transport.forward(rho, self.velocity)[0] for name, rho in self.densities.items()
             }

@@ -16,12 +16,13 @@ import numpy as np
 from keyfluid.controllers.interface import FrameRecord, Problem, Shell, Stopped
 from keyfluid.controllers.march import Advance, Clock, march, restored_state
 from keyfluid.controllers.smoke_steps import SmokeSteps, mass_of
+from keyfluid.controllers.step_size import too_many_steps
 from keyfluid.controllers.target.goal import Goal
 from keyfluid.controllers.target.liquid import LiquidTarget
 from keyfluid.controllers.target.schedule import Turn, acting, turns
 from keyfluid.controllers.target.settings import Settings
 from keyfluid.controllers.target.steps import Pull, Steps, SubStep
-from keyfluid.errors import KeyfluidError, SceneError
+from keyfluid.errors import SceneError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.stage import State
@@ -182,10 +183,10 @@ class _Frame:
         self.state = step.state
         self.passed += step.dt
         self.count += 1
-        if self.count > MOST_STEPS:
-            raise KeyfluidError(
-                f"frame {self.index}: more than {MOST_STEPS} sub-steps; lower control.strength or the velocities"
-            )
+        wanted = self.count + math.floor(max(self.left, 0.0) / step.dt)
+        if wanted > MOST_STEPS:
+            speed = step.carrier.peak()
+            raise too_many_steps(self.problem, self.index, speed, wanted, "lower control.strength or the velocities")
         self.carriers.append((step.dt, step.carrier))
         if len(self.carriers) > 2 * MOST_CARRIERS:
             self.carriers = _paired(self.carriers)

@@ -23,6 +23,7 @@ import numpy as np
 
 from keyfluid.controllers.interface import Problem
 from keyfluid.controllers.smoke_steps import mass_of
+from keyfluid.controllers.step_size import cells_crossed
 from keyfluid.controllers.target.goal import Goal
 from keyfluid.controllers.target.inflow import Inflow
 from keyfluid.controllers.target.settings import Coefficients, Settings
@@ -120,6 +121,7 @@ class Steps:
         # 4: project
         projection = self.projection(time + dt)
         (u,) = projection.forward(u)
+        cells_crossed(self.problem, u.peak(), dt, time)
         # 5, 6: advect smoke, gather smoke
         for name in densities:
             densities[name] = self.move_smoke(name, densities[name], u, pulls, dt, reverse, projection.solids)
