@@ -43,7 +43,7 @@ Listener = Callable[[Progress], None]
 
 
 def after_a_second(listener: Listener | None) -> Told:
-    """Tells the listener what `build` draws, once it has taken a second: most scenes are drawn before anybody wonders."""
+    """Tells the listener what `build` draws once it has taken a second; most scenes are drawn before that."""
     began = time.monotonic()
 
     def told(what: str, number: int, count: int) -> None:
