@@ -58,21 +58,21 @@ def _need(reference: Reference, scratch: Path) -> int:
     box = scratch / f"need-{reference.name}"
     box.mkdir()
     child = Child(run_words(reference.scene, box / "run"), scratch)
-    first = _status(child.pid, "VmSize")
+    first = status_bytes(child.pid, "VmSize")
     peak = first
     while not child.wait(0.002):
-        peak = max(peak, _status(child.pid, "VmPeak"))
+        peak = max(peak, status_bytes(child.pid, "VmPeak"))
     child.outcome()
     shutil.rmtree(box)
     return max(peak - first, 1 << 20)
 
 
 def _limit(extra: int) -> None:
-    most = _status("self", "VmSize") + extra
+    most = status_bytes("self", "VmSize") + extra
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def _status(process: int | str, name: str) -> int:
+def status_bytes(process: int | str, name: str) -> int:
     """A size from /proc, in bytes; 0 when the process is gone."""
     try:
         text = Path(f"/proc/{process}/status").read_text()

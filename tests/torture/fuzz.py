@@ -1,0 +1,301 @@
+"""Mutated files for every reader: nothing but our own errors, no crash, no hang, no flood of memory.
+
+Workers are forked, each with its own share of batches; a batch is one reader and a few hundred inputs, and what is in
+it depends on the seed alone. A worker says in shared memory which input it reads, so that a crash, or a hang that no
+signal ends, is pinned to its input, which lies on disk. Every eighth input is traced: one that reaches lines of
+keyfluid that its batch has not seen is mutated further.
+
+A failure is: another exception than KeyfluidError, one of several lines, a MemoryError inside (the limit of address
+space is 3 GB beyond the start), more than 2.5 GB in use, more than 20 s, a signal.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import random
+import resource
+import shutil
+import signal
+import struct
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from torture.children import scratch_folder
+from torture.memory import status_bytes
+from torture.readers import READERS, Reader
+from torture.report import Tally
+
+LONGEST = 20.0
+PATIENCE = 27.0
+"""Seconds until the parent kills a worker that no signal has interrupted."""
+MOST_MEMORY = int(2.5 * 2**30)
+_MOST_SPACE = 3 * 2**30
+"""Of address space beyond the start, which is more than is in use."""
+BATCH = 400
+CORPUS = Path(__file__).parent / "corpus"
+_TRACE_EVERY = 8
+_POOL = 64
+_TRIES = 150
+_FULL = 77
+"""Exit code of a worker that has grown too large and wants to be replaced."""
+_SOURCES = f"{os.sep}keyfluid{os.sep}"
+
+
+class TooLong(BaseException):
+    """Raised by the alarm; not an Exception, so that no blanket `except` swallows it."""
+
+
+def torture(
+    count: int, seed: int, out: Path, scratch: Path, names: str = "", workers: int = 2
+) -> dict[str, Any]:
+    """`count` inputs over the readers by weight, or over those named."""
+    chosen = [READERS[name] for name in names.split(",") if name] or list(READERS.values())
+    total = sum(reader.weight for reader in chosen)
+    shares = {reader.name: round(count * reader.weight / total) for reader in chosen}
+    batches = [
+        (name, first, min(first + BATCH, share)) for name, share in shares.items() for first in range(0, share, BATCH)
+    ]
+    random.Random(seed).shuffle(batches)
+    tally = Tally("fuzz")
+    crew = [Worker(batches[place::workers], seed, scratch / f"worker-{place}") for place in range(workers)]
+    while any([worker.look() for worker in crew]):
+        time.sleep(0.05)
+    for worker in crew:
+        worker.gather(tally, out)
+    return tally.finish(inputs=sum(shares.values()), seed=seed, workers=workers)
+
+
+class Worker:
+    """A forked process that reads its batches, and is forked anew when it dies."""
+
+    def __init__(self, batches: list[tuple[str, int, int]], seed: int, folder: Path) -> None:
+        self._batches, self._seed, self._folder = batches, seed, folder
+        folder.mkdir(parents=True)
+        self._shared = mmap.mmap(-1, 24)
+        self._deaths: list[dict[str, Any]] = []
+        self._known: set[str] = set()
+        self._pid: int | None = None
+        self._fork(0, 0)
+
+    def _fork(self, batch: int, index: int) -> None:
+        self._shared[:24] = struct.pack("qqd", batch, index, time.monotonic())
+        if batch >= len(self._batches):
+            self._pid = None
+            return
+        sys.stdout.flush()
+        self._pid = os.fork()
+        if self._pid == 0:
+            self._be(batch, index)
+
+    def look(self) -> bool:
+        """Whether it still works; deaths are noted, and the input after the fatal one is next."""
+        if self._pid is None:
+            return False
+        batch, index, since = struct.unpack("qqd", self._shared[:24])
+        slow = time.monotonic() - since > PATIENCE
+        large = status_bytes(self._pid, "VmRSS") > MOST_MEMORY
+        if slow or large:
+            os.kill(self._pid, signal.SIGKILL)
+        pid, status = os.waitpid(self._pid, 0 if slow or large else os.WNOHANG)
+        if pid == 0:
+            return True
+        code = os.waitstatus_to_exitcode(status)
+        batch, index, _ = struct.unpack("qqd", self._shared[:24])
+        if code == 0:
+            self._pid = None
+            return False
+        if code != _FULL:
+            what = "hangs" if slow else "takes more than 2.5 GB" if large else f"ends the process with {code}"
+            kept = (self._folder / "input").read_bytes()
+            self._deaths.append({"reader": self._batches[batch][0], "what": what, "input": index, "content": kept})
+        self._fork(*((batch, index + 1) if index + 1 < self._batches[batch][2] else (batch + 1, -1)))
+        return self._pid is not None
+
+    def _be(self, batch: int, index: int) -> None:
+        """In the child: never returns."""
+        try:
+            log = (self._folder / "log").open("a")
+            said = (self._folder / "said").open("a")
+            os.dup2(said.fileno(), 2)  # libraries in C print there too
+            warnings.simplefilter("ignore")
+            signal.signal(signal.SIGALRM, _alarm)
+            begun = False
+            for number in range(batch, len(self._batches)):
+                name, first, last = self._batches[number]
+                reader = READERS[name]
+                _ = reader.seeds
+                if not begun:
+                    begun = True
+                    limit = status_bytes("self", "VmSize") + _MOST_SPACE
+                    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+                start = index if number == batch and index > first else first
+                for line in self._batch(reader, number, start, last):
+                    log.write(json.dumps(line) + "\n")
+                log.flush()
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc(file=sys.stdout)
+            sys.stdout.flush()
+            os._exit(70)
+
+    def _batch(self, reader: Reader, number: int, first: int, last: int) -> Any:
+        """Read inputs first to last; yields failures, and at last the counts."""
+        pool, seen, found = list(reader.seeds), set[Any](), Counter[str]()
+        place = self._folder / "files"
+        for index in range(first, last):
+            chance = random.Random(f"{self._seed}/{reader.name}/{index}")
+            content = reader.mutation(chance, chance.choice(pool), reader.seeds)
+            (self._folder / "input").write_bytes(content)
+            self._shared[:24] = struct.pack("qqd", number, index, time.monotonic())
+            traced = index % _TRACE_EVERY == 0
+            known = len(seen)
+            kind, fault = attempt(reader, content, place, seen if traced else None)
+            found[kind] += 1
+            if len(seen) > known and len(pool) < _POOL + len(reader.seeds):
+                pool.append(content)
+            if fault is not None:
+                if fault["signature"] not in self._known:
+                    self._known.add(fault["signature"])
+                    content = smaller(reader, content, fault["signature"], place)
+                yield {"failure": {**fault, "reader": reader.name, "input": index, "hex": content.hex()}}
+            if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10 > MOST_MEMORY:
+                yield {"reader": reader.name, "counts": found}
+                os._exit(_FULL) if fault is None else None
+        yield {"reader": reader.name, "counts": found}
+
+    def gather(self, tally: Tally, out: Path) -> None:
+        """Counts and failures of its log into the tally; each kind of failure is kept as a file, once."""
+        lines = (self._folder / "log").read_text().splitlines() if (self._folder / "log").exists() else []
+        entries = [json.loads(line) for line in lines]
+        for entry in entries:
+            if "counts" in entry:
+                for kind, times in entry["counts"].items():
+                    if kind in ("read", "clear line") and times:
+                        tally.count(entry["reader"], kind, times=times)
+        for death in self._deaths:
+            path = keep(out, death["reader"], death["content"])
+            tally.failure(death["reader"], death["what"], input=death["input"], signature=death["what"], kept=path)
+        known = {(fault["where"], fault.get("signature")) for fault in tally.failures}
+        for fault in (entry["failure"] for entry in entries if "failure" in entry):
+            if (fault["reader"], fault["signature"]) in known:
+                tally.rows[fault["reader"]]["failure"] += 1
+                continue
+            known.add((fault["reader"], fault["signature"]))
+            path = keep(out, fault["reader"], bytes.fromhex(fault["hex"]))
+            tally.failure(fault["reader"], fault["what"], input=fault["input"], signature=fault["signature"], kept=path)
+
+
+def attempt(
+    reader: Reader, content: bytes, folder: Path, seen: set[Any] | None = None
+) -> tuple[str, dict[str, str] | None]:
+    """Read one input: "read", "clear line" or "failure", and what failed; lines of keyfluid that it ran go to `seen`."""
+    from keyfluid.errors import KeyfluidError
+    from keyfluid.scenes import SceneErrors
+
+    folder.mkdir(exist_ok=True)
+    kind, fault = "read", None
+    began = time.monotonic()
+    signal.setitimer(signal.ITIMER_REAL, LONGEST)
+    try:
+        if seen is not None:
+            sys.settrace(_tracer(seen))
+        reader.call(content, folder)
+    except KeyfluidError as error:
+        kind = "clear line"
+        if _has_memory_error(error):
+            fault = _fault(error, "hides a MemoryError")
+        elif not isinstance(error, SceneErrors) and len(str(error).splitlines()) > 1:
+            fault = _fault(error, "says more than one line")
+    except BaseException as error:
+        fault = _fault(error, "raises")
+    finally:
+        sys.settrace(None)
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+    if fault is None and time.monotonic() - began > LONGEST:
+        fault = {"what": f"takes {time.monotonic() - began:.0f} s", "signature": "slow"}
+    if fault is not None:
+        kind = "failure"
+    return kind, fault
+
+
+def smaller(reader: Reader, content: bytes, signature: str, folder: Path) -> bytes:
+    """The same failure from fewer bytes: pieces are left out, large ones first, as long as it stays."""
+    began, size = time.monotonic(), max(1, len(content) // 2)
+    for _ in range(_TRIES):
+        at = 0
+        while at < len(content) and time.monotonic() - began < LONGEST / 4:
+            shorter = content[:at] + content[at + size :]
+            _, fault = attempt(reader, shorter, folder)
+            if fault is not None and fault["signature"] == signature:
+                content = shorter
+            else:
+                at += size
+        if size == 1 or time.monotonic() - began > LONGEST / 4:
+            break
+        size //= 2
+    return content
+
+
+def keep(out: Path, reader: str, content: bytes) -> str:
+    """A failing input as a file; copied into the corpus by hand once it is understood."""
+    path = out / "finds" / reader / (sha256(content).hexdigest()[:10] + READERS[reader].suffix)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return str(path)
+
+
+def replay_corpus() -> list[str]:
+    """Every kept input once more; what fails again."""
+    signal.signal(signal.SIGALRM, _alarm)
+    folder, wrong = scratch_folder(), []
+    try:
+        for path in sorted(CORPUS.glob("*/*")):
+            _, fault = attempt(READERS[path.parent.name], path.read_bytes(), folder)
+            if fault is not None:
+                wrong.append(f"{path.parent.name}/{path.name}: {fault['what']}")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return wrong
+
+
+def _fault(error: BaseException, how: str) -> dict[str, str]:
+    """What, and a signature: the same exception from the same line is the same failure."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if _SOURCES in frame.filename] or frames
+    where = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else "?"
+    text = " ".join(str(error).split())[:200]
+    return {"what": f"{how} {type(error).__name__} at {where}: {text}", "signature": f"{type(error).__name__} {where}"}
+
+
+def _has_memory_error(error: BaseException | None) -> bool:
+    for _ in range(20):
+        if error is None:
+            return False
+        if isinstance(error, MemoryError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _tracer(seen: set[Any]) -> Any:
+    def lines(frame: Any, event: str, argument: Any) -> Any:
+        if event == "line":
+            seen.add((frame.f_code.co_filename, frame.f_lineno))
+        return lines
+
+    def calls(frame: Any, event: str, argument: Any) -> Any:
+        return lines if _SOURCES in frame.f_code.co_filename else None
+
+    return calls
+
+
+def _alarm(number: int, frame: object) -> None:
+    raise TooLong(f"not done after {LONGEST:.0f} s")
