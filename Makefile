@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench results clean
+.PHONY: demo test lint bench results torture torture-atheris clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -26,6 +26,22 @@ bench: $(READY)      ## our kernels, whole gradients, and peers in environments 
 
 results: $(READY)    ## the papers' examples at their own size (docs/results.md)
 	$(BIN)/python benchmarks/results/run_all.py
+
+KILLS ?= 1000
+FAULTS ?= 300
+CUTS ?= 100
+LIMITS ?= 100
+INPUTS ?= 1000000
+SEED ?= 1
+torture: $(READY)    ## kills, faults, power cuts, want of memory, hostile files: figures in out/torture
+	PYTHONPATH=tests $(BIN)/python -m torture --kills $(KILLS) --faults $(FAULTS) --power $(CUTS) \
+		--memory $(LIMITS) --fuzz $(INPUTS) --seed $(SEED)
+
+READER ?= vdb
+SECONDS ?= 600
+torture-atheris: $(READY)  ## one reader under atheris, guided by coverage
+	$(BIN)/pip install --quiet --disable-pip-version-check atheris
+	PYTHONPATH=tests $(BIN)/python -m torture.atheris_entry $(READER) -max_total_time=$(SECONDS)
 
 clean:
 	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache

@@ -7,10 +7,11 @@ import shutil
 import sys
 from pathlib import Path
 
-from torture import faults, fuzz, kills, memory, power, report
-from torture.children import scratch_folder
+from torture import corpus, faults, fuzz, kills, memory, power, report
+from torture.children import scratch_folder, use_threads_that_fork
 
 PARTS = {
+    "corpus": (corpus, 1, "replay what once failed, or 0"),
     "kills": (kills, 1000, "kills over all scenes"),
     "faults": (faults, 300, "faults per method"),
     "power": (power, 100, "power cuts"),
@@ -22,7 +23,7 @@ PARTS = {
 def main() -> int:
     """Exit code 1 if anything failed."""
     parser = argparse.ArgumentParser(prog="torture", description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="default: all")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; default: all")
     for part, (_, count, what) in PARTS.items():
         parser.add_argument(f"--{part}", type=int, default=count, metavar="COUNT", help=f"{what} (default {count})")
     parser.add_argument("--seed", type=int, default=1)
@@ -31,21 +32,26 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2, help="processes that fuzz")
     parser.add_argument("--out", type=Path, default=Path("out/torture"))
     chosen = parser.parse_args()
-    failed = 0
-    for part in chosen.parts or PARTS:
-        module, count = PARTS[part][0], getattr(chosen, part)
-        if count <= 0:
-            continue
-        scratch = scratch_folder()
-        try:
+    use_threads_that_fork()
+    unknown = set(chosen.parts) - set(PARTS)
+    if unknown:
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    scratch, failed = scratch_folder(), 0
+    try:
+        for part in chosen.parts or PARTS:
+            module, count, place = PARTS[part][0], getattr(chosen, part), scratch / part
+            if count <= 0:
+                continue
+            place.mkdir()
             if part == "fuzz":
-                figures = fuzz.torture(count, chosen.seed, chosen.out, scratch, chosen.readers, chosen.workers)
+                figures = fuzz.torture(count, chosen.seed, chosen.out, place, chosen.readers, chosen.workers)
             else:
-                figures = module.torture(count, chosen.seed, chosen.out, scratch, chosen.scenes)  # type: ignore[attr-defined]
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
-        report.write(chosen.out, figures)
-        failed += len(figures["failures"])
+                figures = module.torture(count, chosen.seed, chosen.out, place, chosen.scenes)
+            report.write(chosen.out, figures)
+            failed += len(figures["failures"])
+            shutil.rmtree(place, ignore_errors=True)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
     print((chosen.out / "report.md").read_text())
     return 1 if failed else 0
 

@@ -1,17 +1,14 @@
 """keyfluid's command line in forked children of a process that has imported and compiled everything.
 
 A child is what a user's process would be, but for the three seconds of imports: it parses arguments, prints its lines
-and ends with its exit code. Numba's `workqueue` threads survive a fork, OpenMP's do not; bits do not depend on them.
+and ends with its exit code. Numba's `workqueue` threads survive a fork, OpenMP's do not, so `use_threads_that_fork`
+comes before the first kernel; bits do not depend on it.
 """
 
 from __future__ import annotations
 
-import os
-
-os.environ["NUMBA_THREADING_LAYER"] = "workqueue"
-os.environ.setdefault("NUMBA_NUM_THREADS", "2")
-
 import json
+import os
 import shutil
 import signal
 import sys
@@ -27,6 +24,12 @@ from torture.scenes import CASES, write_scene
 
 PATIENCE = 120.0
 """Seconds after which a child hangs."""
+
+
+def use_threads_that_fork() -> None:
+    """Before Numba is imported."""
+    os.environ["NUMBA_THREADING_LAYER"] = "workqueue"
+    os.environ.setdefault("NUMBA_NUM_THREADS", "2")
 
 
 @dataclass
@@ -157,6 +160,7 @@ def warm(names: Sequence[str], folder: Path) -> None:
     """Compile or load every kernel that these scenes use, here, so that children have them."""
     import keyfluid
 
+    folder.mkdir(exist_ok=True)
     for name in names:
         case = CASES[name]
         if case.base is not None and not (folder / case.base).exists():

@@ -16,7 +16,6 @@ import mmap
 import os
 import random
 import resource
-import shutil
 import signal
 import struct
 import sys
@@ -28,9 +27,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from torture.children import scratch_folder
 from torture.memory import status_bytes
-from torture.readers import READERS, Reader
+from torture.readers import READERS, Reader, prepare
 from torture.report import Tally
 
 LONGEST = 20.0
@@ -40,7 +38,6 @@ MOST_MEMORY = int(2.5 * 2**30)
 _MOST_SPACE = 3 * 2**30
 """Of address space beyond the start, which is more than is in use."""
 BATCH = 400
-CORPUS = Path(__file__).parent / "corpus"
 _TRACE_EVERY = 8
 _POOL = 64
 _TRIES = 150
@@ -64,6 +61,7 @@ def torture(
         (name, first, min(first + BATCH, share)) for name, share in shares.items() for first in range(0, share, BATCH)
     ]
     random.Random(seed).shuffle(batches)
+    prepare(scratch / "run")
     tally = Tally("fuzz")
     crew = [Worker(batches[place::workers], seed, scratch / f"worker-{place}") for place in range(workers)]
     while any([worker.look() for worker in crew]):
@@ -126,7 +124,6 @@ class Worker:
             said = (self._folder / "said").open("a")
             os.dup2(said.fileno(), 2)  # libraries in C print there too
             warnings.simplefilter("ignore")
-            signal.signal(signal.SIGALRM, _alarm)
             begun = False
             for number in range(batch, len(self._batches)):
                 name, first, last = self._batches[number]
@@ -134,8 +131,7 @@ class Worker:
                 _ = reader.seeds
                 if not begun:
                     begun = True
-                    limit = status_bytes("self", "VmSize") + _MOST_SPACE
-                    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+                    limit_memory()
                 start = index if number == batch and index > first else first
                 for line in self._batch(reader, number, start, last):
                     log.write(json.dumps(line) + "\n")
@@ -190,19 +186,29 @@ class Worker:
                 continue
             known.add((fault["reader"], fault["signature"]))
             path = keep(out, fault["reader"], bytes.fromhex(fault["hex"]))
-            tally.failure(fault["reader"], fault["what"], input=fault["input"], signature=fault["signature"], kept=path)
+            more = {"input": fault["input"], "signature": fault["signature"], "kept": path}
+            tally.failure(fault["reader"], fault["what"], **more)
+
+
+def limit_memory() -> None:
+    """For the rest of this process."""
+    limit = status_bytes("self", "VmSize") + _MOST_SPACE
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
 def attempt(
     reader: Reader, content: bytes, folder: Path, seen: set[Any] | None = None
 ) -> tuple[str, dict[str, str] | None]:
-    """Read one input: "read", "clear line" or "failure", and what failed; lines of keyfluid that it ran go to `seen`."""
+    """Read one input within 20 s: "read", "clear line" or "failure", and what failed.
+
+    Lines of keyfluid that it ran go to `seen`."""
     from keyfluid.errors import KeyfluidError
     from keyfluid.scenes import SceneErrors
 
     folder.mkdir(exist_ok=True)
     kind, fault = "read", None
     began = time.monotonic()
+    before = signal.signal(signal.SIGALRM, _alarm)
     signal.setitimer(signal.ITIMER_REAL, LONGEST)
     try:
         if seen is not None:
@@ -219,6 +225,7 @@ def attempt(
     finally:
         sys.settrace(None)
         signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
     if fault is None and time.monotonic() - began > LONGEST:
         fault = {"what": f"takes {time.monotonic() - began:.0f} s", "signature": "slow"}
     if fault is not None:
@@ -250,20 +257,6 @@ def keep(out: Path, reader: str, content: bytes) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return str(path)
-
-
-def replay_corpus() -> list[str]:
-    """Every kept input once more; what fails again."""
-    signal.signal(signal.SIGALRM, _alarm)
-    folder, wrong = scratch_folder(), []
-    try:
-        for path in sorted(CORPUS.glob("*/*")):
-            _, fault = attempt(READERS[path.parent.name], path.read_bytes(), folder)
-            if fault is not None:
-                wrong.append(f"{path.parent.name}/{path.name}: {fault['what']}")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return wrong
 
 
 def _fault(error: BaseException, how: str) -> dict[str, str]:

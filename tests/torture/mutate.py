@@ -12,12 +12,15 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-NUMBERS = (0, 1, -1, 2, 3, 127, 128, 255, 256, 32767, 65535, 65536, 10**6, 10**9, 2**31 - 1, 2**31, 2**32 - 1, 2**62,
-           -(2**31), 2**63, 10**30)  # fmt: skip
+NUMBERS = (
+    0, 1, -1, 2, 3, 127, 128, 255, 256, 32767, 65535, 65536, 10**6, 10**9, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63,
+    -(2**31), 10**30,
+)  # fmt: skip
 WRITTEN = ("nan", "inf", "-inf", "1e308", "-1e308", "1e-308", "1e38", "1e400", "0.0", "-0.0", "0x10", "1_000", "", "²",
            "1" * 400, "-", "1e", ".5", "true", "99999999999999999999")  # fmt: skip
-HOSTILE = ("", "\0", "a" * 3000, "../../secret", "/etc/hostname", "%s%n", "\udc80", "é²\u202e", "*" * 12, "....", "~",
-           "data:;base64,AAAA", "file:///etc/hostname", "http://localhost/x", "a\nb", "CON", "-1", "\ufeff")  # fmt: skip
+HOSTILE = ("", "\0", "a" * 3000, "../../secret", "/etc/hostname", "%s%n", "\udc80", "é²\u202e", "*" * 9,
+           "....", "~",
+           "data:;base64,AAAA", "file:///etc/hostname", "http://localhost/x", "a\nb", "-1", "\ufeff")  # fmt: skip
 
 Mutation = Callable[[random.Random, bytes, list[bytes]], bytes]
 """(chance, content, other seeds of the same reader) -> content"""
@@ -159,9 +162,8 @@ def json_tree(chance: random.Random, content: bytes, others: list[bytes]) -> byt
         depth, inner, node[key] = chance.choice((1, 3, 2000, 100_000)), json.dumps(node[key]), "\0deep"
         return json.dumps(tree).replace(r'"\u0000deep"', "[" * depth + inner + "]" * depth).encode()
     elif isinstance(node, dict):
-        node[chance.choice(("sparse", "extensions", "uri", "count", "byteOffset", "byteStride", "children", "0", ""))] = (
-            _other_value(chance, 1)
-        )
+        name = chance.choice(("sparse", "extensions", "uri", "count", "byteOffset", "byteStride", "children", "0", ""))
+        node[name] = _other_value(chance, 1)
     return json.dumps(tree).encode()
 
 
@@ -220,7 +222,7 @@ def png_chunks(chance: random.Random, content: bytes, others: list[bytes]) -> by
     elif what == 1:
         chunks.insert(chance.randrange(len(chunks) + 1), list(chunks[place]))
     elif what == 2:
-        extra = chance.choice((b"tRNS", b"gAMA", b"iCCP", b"zTXt", b"acTL", b"fcTL", b"eXIf", b"PLTE", b"iTXt", b"cHRM"))
+        extra = chance.choice((b"tRNS", b"gAMA", b"iCCP", b"zTXt", b"acTL", b"fcTL", b"eXIf", b"PLTE", b"iTXt"))
         squeezed = b"x\0\0" + zlib.compress(bytes(chance.choice((10, 10**5, 3 * 10**6))))
         chunks.insert(1, [extra, chance.choice((b"", b"\0" * 8, squeezed, b"\xff" * 40))])
     elif what == 3 and chunks[0][0] == b"IHDR":
@@ -286,7 +288,7 @@ def npy(chance: random.Random, content: bytes, others: list[bytes]) -> bytes:
         shape = ", ".join(str(chance.choice(NUMBERS)) for _ in range(chance.randint(0, 5)))
         header = re.sub(r"\(.*?\)", f"({shape},)", header)
     elif kind == 1:
-        kinds = ("|O", "<f2", ">f8", "<c16", "|b1", "|S4", "<U9", "|V8", "<M8[s]", "<f16", "<i8", "<U99999999", "x", "|S0")
+        kinds = ("|O", "<f2", ">f8", "<c16", "|b1", "|S4", "<U9", "|V8", "<M8[s]", "<f16", "<i8", "<U99999999", "x")
         header = re.sub(r"'descr': '.*?'", f"'descr': '{chance.choice(kinds)}'", header)
     elif kind == 2:
         header = header.replace("False", chance.choice(("True", "1", "None", "[" * 90 + "]" * 90)))

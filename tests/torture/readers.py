@@ -8,7 +8,7 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 
 from torture import mutate, seeds
@@ -115,17 +115,21 @@ def _npz(path: Path) -> None:
     _both(load_arrays, load_meta, check_arrays)(path)
 
 
-@cache
-def _run_folder() -> Path:
-    """A small finished run, made once for each process that fuzzes."""
-    import tempfile
+_places: list[Path] = []
+"""Where `prepare` has put a run."""
 
+
+def prepare(folder: Path) -> None:
+    """Before the first seed of a reader of runs: a small finished run for them to damage."""
     import keyfluid
 
-    shared = "/dev/shm" if os.path.isdir("/dev/shm") else None
-    folder = Path(tempfile.mkdtemp(prefix="torture-run-", dir=shared)) / "run"
-    keyfluid.run(CASES["spectral"].text, folder, overrides=["control.iterations=2", "control.coarse=0"], threads=1)
-    return folder
+    overrides = ["control.iterations=2", "control.coarse=0"]
+    keyfluid.run(CASES["spectral"].text, folder, overrides=overrides, threads=1)
+    _places[:] = [folder]
+
+
+def _run_folder() -> Path:
+    return _places[0]
 
 
 def _result_seeds() -> list[bytes]:
@@ -221,7 +225,8 @@ def _mutate_names(chance, content, others):  # type: ignore[no-untyped-def]
     """A pattern or a file of a sequence gets a hostile name."""
     data = json.loads(content)
     pieces = ("*", "#", "%d", "%04d", "%99999d", "[", "(", ".", "a" * 60, "1", "٣", "²", "**", "\\", "?", "+", "%", "_")
-    word = "".join(chance.choice(pieces) for _ in range(chance.randint(1, 12))) + chance.choice((".obj", ".ply", "", ".OBJ"))
+    word = "".join(chance.choice(pieces) for _ in range(chance.randint(1, 12)))
+    word += chance.choice((".obj", ".ply", "", ".OBJ"))
     if chance.random() < 0.5:
         data["pattern"] = word
     else:
@@ -243,12 +248,20 @@ def _read_sequence(content: bytes, folder: Path) -> None:
         return
     names = data.get("files")
     for name in (names if isinstance(names, list) else [])[:6]:
-        if isinstance(name, str) and "/" not in name and "\0" not in name and 0 < len(os.fsencode(name)) < 200:
-            if name not in (".", ".."):
-                (place / name).write_bytes(seeds.ply_text() if name.endswith(".ply") else seeds.obj())
+        if _is_file_name(name):
+            (place / name).write_bytes(seeds.ply_text() if name.endswith(".ply") else seeds.obj())
     pattern, fps = data.get("pattern"), data.get("fps")
     if isinstance(pattern, str) and isinstance(fps, int | float) and "\0" not in pattern and len(pattern) < 4000:
         load_mesh_sequence(place / pattern, fps).at(0.01)
+
+
+def _is_file_name(name: object) -> bool:
+    if not isinstance(name, str) or name in ("", ".", "..") or "/" in name or "\0" in name:
+        return False
+    try:
+        return len(os.fsencode(name)) < 200
+    except UnicodeEncodeError:
+        return False
 
 
 def _vdb(path: Path) -> None:
@@ -294,6 +307,8 @@ _BYTES = (mutate.some_bytes, 1.0)
 _TEXT = mutate.several((mutate.words(), 2), _BYTES)
 _NPZ = mutate.several((mutate.zip_entries(mutate.several((mutate.npy_or_json, 3), _BYTES)), 3), _BYTES)
 _GLTF = mutate.several((mutate.json_tree, 5), _BYTES)
+_SCENE = mutate.several((mutate.words(_scene_words()), 4), _BYTES)
+_SEQUENCE = mutate.several((mutate.json_tree, 1), (_mutate_names, 1))
 _GLB = mutate.several((mutate.glb(), 4), _BYTES)
 
 
@@ -306,9 +321,8 @@ def _image_mutation(chance, content, others):  # type: ignore[no-untyped-def]
 READERS: dict[str, Reader] = {
     reader.name: reader
     for reader in (
-        Reader("scene", _scene_seeds, mutate.several((mutate.words(_scene_words()), 4), _BYTES), _read_scene, 3, ".toml"),
-        Reader("override", lambda: list(_OVERRIDES), mutate.several((mutate.words(_scene_words()), 3), _BYTES),
-               _read_overrides, 1, ".txt"),
+        Reader("scene", _scene_seeds, _SCENE, _read_scene, 3, ".toml"),
+        Reader("override", lambda: list(_OVERRIDES), _SCENE, _read_overrides, 1, ".txt"),
         Reader("npz", seeds.npzs, _NPZ, _with_file(".npz", _npz), 2, ".npz"),
         Reader("npy", seeds.npys, mutate.several((mutate.npy, 3), _BYTES), _with_file(".npy", _npy), 1, ".npy"),
         Reader("vdb", seeds.vdbs, mutate.several(_BYTES), _with_file(".vdb", _vdb), 3, ".vdb"),
@@ -319,7 +333,7 @@ READERS: dict[str, Reader] = {
         Reader("glb", lambda: [seeds.glb(), seeds.glb(True)], _GLB, _with_file(".glb", _mesh), 1, ".glb"),
         Reader("skinned-gltf", lambda: [seeds.gltf(True)], _GLTF, _with_file(".gltf", _skinned), 1, ".gltf"),
         Reader("skinned-glb", lambda: [seeds.glb(True)], _GLB, _with_file(".glb", _skinned), 1, ".glb"),
-        Reader("sequence", _sequence_seeds, mutate.several((mutate.json_tree, 1), (_mutate_names, 1)), _read_sequence, 0.3, ".json"),
+        Reader("sequence", _sequence_seeds, _SEQUENCE, _read_sequence, 0.3, ".json"),
         Reader("image", lambda: list(seeds.images().values()), _image_mutation, _with_file(".png", _image), 4, ".img"),
         Reader("font", seeds.fonts, mutate.several(_BYTES), _with_file(".ttf", _font), 1, ".ttf"),
         Reader("text", lambda: [b"Hi", "Größe\nΩ ж".encode(), b"a\tb  c"], _TEXT, _read_text, 0.3, ".txt"),

@@ -46,17 +46,25 @@ class Verdict:
     steps: int = 0
 
 
+_made: dict[str, Reference] = {}
+
+
 def make_references(names: list[str], scratch: Path) -> dict[str, Reference]:
-    """Warm up, then run each case undisturbed in a child."""
-    warm(names, _made(scratch / "warm"))
-    return {name: make_reference(name, scratch) for name in names}
+    """Warm up, then run each case undisturbed in a child; once for all parts."""
+    place = scratch.parent / "whole"
+    place.mkdir(exist_ok=True)
+    new = [name for name in names if name not in _made]
+    warm(new, place / "warm")
+    _made.update({name: make_reference(name, place) for name in new})
+    return {name: _made[name] for name in names}
 
 
-def make_reference(name: str, scratch: Path) -> Reference:
-    case, place = CASES[name], _made(scratch / "whole")
-    base = scratch / "warm" / case.base if case.base is not None else None
+def make_reference(name: str, place: Path) -> Reference:
+    """An undisturbed run of a case."""
+    case = CASES[name]
+    base = place / "warm" / case.base if case.base is not None else None
     scene = write_scene(name, place / f"{name}.toml", base)
-    outcome = Child(run_words(scene, place / name, case.threads), scratch).outcome()
+    outcome = Child(run_words(scene, place / name, case.threads), place).outcome()
     if outcome.code != 0:
         raise SystemExit(f"{name}: the undisturbed run fails: {outcome.describe()}")
     unit = outcome.reports[0]["unit"] if outcome.reports else "frame"
@@ -159,8 +167,3 @@ def keep_evidence(out: Path, label: str, folder: Path) -> str:
 def refused(outcome: Outcome) -> bool:
     """A disturbed process may say so in one line, or be gone; never a traceback."""
     return outcome.clear or outcome.code == 130
-
-
-def _made(path: Path) -> Path:
-    path.mkdir(parents=True, exist_ok=True)
-    return path

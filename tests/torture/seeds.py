@@ -32,7 +32,8 @@ def obj_quads() -> bytes:
 
 
 def ply_text() -> bytes:
-    header = "ply\nformat ascii 1.0\ncomment box\nelement vertex 8\nproperty float x\nproperty float y\nproperty float z\n"
+    header = "ply\nformat ascii 1.0\ncomment box\nelement vertex 8\n"
+    header += "property float x\nproperty float y\nproperty float z\n"
     header += "element face 12\nproperty list uchar int vertex_indices\nend_header\n"
     points = "".join(f"{x:g} {y:g} {z:g}\n" for x, y, z in _CORNERS)
     return (header + points + "".join(f"3 {a} {b} {c}\n" for a, b, c in _FACES)).encode()
@@ -77,7 +78,8 @@ def gltf_parts(animated: bool) -> tuple[dict[str, object], bytes]:
     if animated:
         joints, weights = np.zeros((8, 4), np.uint8), np.tile(np.float32([1, 0, 0, 0]), (8, 1))
         turns = np.float32([[0, 0, 0, 1], [0, 0, 0.7071068, 0.7071068]])
-        arrays += [(joints, 5121, "VEC4"), (weights, 5126, "VEC4"), (np.eye(4, dtype=np.float32).reshape(1, 16), 5126, "MAT4")]
+        bind = np.eye(4, dtype=np.float32).reshape(1, 16)
+        arrays += [(joints, 5121, "VEC4"), (weights, 5126, "VEC4"), (bind, 5126, "MAT4")]
         arrays += [(np.float32([[0.0], [1.0]]), 5126, "SCALAR"), (turns, 5126, "VEC4")]
         attributes |= {"JOINTS_0": 2, "WEIGHTS_0": 3}
         nodes = [{"mesh": 0, "skin": 0}, {"translation": [0, 1, 0]}]
@@ -128,7 +130,8 @@ def images() -> dict[str, bytes]:
     made = {}
     for name, mode, kind, options in (
         ("l.png", "L", "PNG", {}), ("rgba.png", "RGBA", "PNG", {}), ("p.png", "P", "PNG", {}),
-        ("x.jpg", "RGB", "JPEG", {}), ("x.tif", "RGB", "TIFF", {}), ("lzw.tif", "L", "TIFF", {"compression": "tiff_lzw"}),
+        ("x.jpg", "RGB", "JPEG", {}), ("x.tif", "RGB", "TIFF", {}),
+        ("lzw.tif", "L", "TIFF", {"compression": "tiff_lzw"}),
         ("f.tif", "F", "TIFF", {}), ("x.bmp", "RGB", "BMP", {}), ("p.bmp", "P", "BMP", {}), ("x.gif", "P", "GIF", {}),
         ("x.webp", "RGBA", "WEBP", {"lossless": True}), ("y.webp", "RGB", "WEBP", {}), ("x.tga", "RGBA", "TGA", {}),
         ("rle.tga", "RGB", "TGA", {"compression": "tga_rle"}), ("x.ppm", "RGB", "PPM", {}), ("x.pgm", "L", "PPM", {}),
@@ -141,7 +144,7 @@ def images() -> dict[str, bytes]:
         made[name] = buffer.getvalue()
     made["text.ppm"] = b"P3\n# c\n2 2\n255\n0 0 0 255 255 255\n9 9 9 100 100 100\n"
     buffer = io.BytesIO()
-    Image.fromarray((grey.astype(np.uint16) * 257)).save(buffer, "PNG")
+    Image.fromarray(grey.astype(np.uint16) * 257).save(buffer, "PNG")
     made["i16.png"] = buffer.getvalue()
     return made
 
@@ -166,7 +169,7 @@ def vdbs() -> list[bytes]:
     values = np.linspace(0, 1, 512, dtype=np.float32).reshape(8, 8, 8)
     with tempfile.TemporaryDirectory() as folder:
         for data, kind in ((values, "fog volume"), (values - 0.5, "level set")):
-            grid = VdbGrid("density", data, transform=cell_transform(0.1), grid_class=kind, background=0.3 * (kind != "fog volume"))  # type: ignore[arg-type]
+            grid = VdbGrid("density", data, (0, 0, 0), cell_transform(0.1), kind, 0.0 if kind == "fog volume" else 0.3)
             write_vdb(Path(folder, "x.vdb"), [grid])
             found.append(Path(folder, "x.vdb").read_bytes())
     return found
@@ -183,7 +186,7 @@ def npys() -> list[bytes]:
 
 def npzs() -> list[bytes]:
     """As a run writes frames and checkpoints."""
-    meta = np.frombuffer(json.dumps({"index": 1, "memory": {}, "mass": {"density": 0.5}, "parts": []}).encode(), np.uint8)
+    meta = json.dumps({"index": 1, "memory": {}, "mass": {"density": 0.5}, "parts": []}).encode()
     buffer = io.BytesIO()
-    np.savez(buffer, meta=meta, density=np.zeros(16, np.float32), velocity=np.ones(24))
+    np.savez(buffer, meta=np.frombuffer(meta, np.uint8), density=np.zeros(16, np.float32), velocity=np.ones(24))
     return [buffer.getvalue()]
