@@ -39,6 +39,9 @@ def fault_a_scene(reference: Reference, count: int, seed: int, tally: Tally, out
     whole = _operations(run_words, reference, scratch / "dry", scratch)
     _struck(run_words, reference, half, scratch, "exit", whole // 2)
     rest = _operations(resume_words, reference, scratch / "dry", scratch, half)
+    if whole < 0 or rest < 0:
+        what = "the undisturbed run" if whole < 0 else "the resume of a run that ended suddenly half-way"
+        tally.failure(reference.name, f"{what} fails", kept=keep_evidence(out, f"half-{reference.name}", half))
     chance = random.Random(f"{seed}/{reference.name}")
     plans = [(False, fault, at) for at in range(whole) for fault in FAULTS]
     plans += [(True, fault, at) for at in range(rest) for fault in FAULTS]
@@ -58,18 +61,18 @@ def _fault(
     box = scratch / f"fault-{label}"
     if resumed:
         shutil.copytree(half, box)
-    before = 0
     outcome = _struck(resume_words if resumed else run_words, reference, box, scratch, fault, at)
     done = outcome.steps(reference.unit)
     wrong = ""
     if outcome.hung or not (refused(outcome) or outcome.quiet or (fault == "exit" and outcome.code == GONE)):
         wrong = f"{fault} at operation {at} of {'resume' if resumed else 'run'}: {outcome.describe()}"
     if not wrong:
-        shutil.copytree(box, scratch / "before", dirs_exist_ok=False) if box.exists() else None
+        if box.exists():
+            shutil.copytree(box, scratch / "before")
         verdict = bring_to_end(reference, box / "run", scratch)
         wrong = verdict.text if verdict.kind == "failure" else ""
         if not wrong and not resumed:
-            wrong = too_much_lost(reference, verdict, done + before)
+            wrong = too_much_lost(reference, verdict, done)
         if not wrong and verdict.way != "resume" and (done > 1 or resumed):
             wrong = f"it had something to resume, but: {verdict.text}"
         if wrong:
@@ -91,7 +94,7 @@ def _struck(words: Any, reference: Reference, box: Path, scratch: Path, fault: s
 
 
 def _operations(words: Any, reference: Reference, box: Path, scratch: Path, half: Path | None = None) -> int:
-    """How many file operations an undisturbed run, or the resume of a half one, does."""
+    """How many file operations an undisturbed run, or the resume of a half one, does; -1 if it fails."""
     shutil.rmtree(box, ignore_errors=True)
     if half is None:
         box.mkdir()
@@ -99,10 +102,8 @@ def _operations(words: Any, reference: Reference, box: Path, scratch: Path, half
         shutil.copytree(half, box)
     counter = Counter()
     outcome = Child(_words(words, reference, box), scratch, Shim(box, counter).install).outcome()
-    if outcome.code != 0:
-        raise SystemExit(f"{reference.name}: the dry run fails: {outcome.describe()}")
     shutil.rmtree(box)
-    return counter.value
+    return counter.value if outcome.code == 0 else -1
 
 
 def _words(words: Any, reference: Reference, box: Path) -> list[str]:
