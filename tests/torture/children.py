@@ -68,6 +68,8 @@ class Child:
 
     def __init__(self, arguments: Sequence[str], scratch: Path, prepare: Callable[[], None] | None = None) -> None:
         self._said = tempfile.mkdtemp(dir=scratch)
+        for name in ("out", "err"):
+            Path(self._said, name).touch()
         self._began = time.perf_counter()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -124,7 +126,7 @@ def _become(arguments: Sequence[str], said: str, prepare: Callable[[], None] | N
     try:
         os.setsid()
         for number, name in ((1, "out"), (2, "err")):
-            handle = os.open(f"{said}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            handle = os.open(f"{said}/{name}", os.O_WRONLY | os.O_APPEND)
             os.dup2(handle, number)
             os.close(handle)
         sys.argv = ["keyfluid", *arguments]
