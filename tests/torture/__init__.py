@@ -16,7 +16,11 @@ line why not; anything else (traceback, other bits, leftover files, a crash) is 
     power.py    power cuts at random moments
     memory.py   address space limited at random
     readers.py  what is fuzzed: a seed, its mutations and the call for each reader
-    mutate.py   mutations
-    fuzz.py     workers, watchdog, corpus
+    seeds.py    the small files that mutations begin with
+    mutate.py   mutations of bytes, words and JSON
+    formats.py  mutations that keep checksums and lengths right
+    attempt.py  one input read once
+    fuzz.py     workers and their watchdog
+    corpus.py   what once failed, read again
     report.py   JSON of all parts to a table
 """

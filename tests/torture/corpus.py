@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 import time
 from pathlib import Path
 from typing import Any
 
-from torture.fuzz import MOST_MEMORY, PATIENCE, attempt, limit_memory
+from torture.attempt import MOST_MEMORY, attempt, limit_memory
+from torture.fuzz import PATIENCE
 from torture.memory import status_bytes
 from torture.readers import READERS, prepare
 from torture.report import Tally
@@ -44,6 +46,12 @@ def torture(count: int, seed: int, out: Path, scratch: Path, scenes: str = "") -
     return tally.finish(files=len(files), bytes=sum(path.stat().st_size for path in files))
 
 
+def content_of(path: Path) -> bytes:
+    """A kept input; large ones are packed."""
+    content = path.read_bytes()
+    return gzip.decompress(content) if path.suffix == ".gz" else content
+
+
 def _replay(files: list[Path], log: Path, scratch: Path) -> str:
     """In a child; says how it died, if it did."""
     pid = os.fork()
@@ -52,7 +60,7 @@ def _replay(files: list[Path], log: Path, scratch: Path) -> str:
             limit_memory()
             for path in files:
                 file.write(f"begin\t{path.parent.name}/{path.name}\n")
-                kind, fault = attempt(READERS[path.parent.name], path.read_bytes(), scratch / "files")
+                kind, fault = attempt(READERS[path.parent.name], content_of(path), scratch / "files")
                 file.write(f"{kind}\t{fault['what'] if fault else ''}\n")
         os._exit(0)
     size, since = 0, time.monotonic()

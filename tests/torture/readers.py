@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from torture import mutate, seeds
+from torture import formats, mutate, seeds
 from torture.scenes import CASES
 
 Call = Callable[[bytes, Path], None]
@@ -20,7 +20,8 @@ Call = Callable[[bytes, Path], None]
 
 @dataclass(frozen=True)
 class Reader:
-    """weight: its share of the inputs; fast readers of hostile formats get more."""
+    """weight: its share of the inputs; fast readers of hostile formats get more. roams: it may open other files, as a
+    scene names them."""
 
     name: str
     make_seeds: Callable[[], list[bytes]]
@@ -28,6 +29,7 @@ class Reader:
     call: Call
     weight: float = 1.0
     suffix: str = ".bin"
+    roams: bool = False
 
     @cached_property
     def seeds(self) -> list[bytes]:
@@ -224,7 +226,7 @@ def _sequence_seeds() -> list[bytes]:
 def _mutate_names(chance, content, others):  # type: ignore[no-untyped-def]
     """A pattern or a file of a sequence gets a hostile name."""
     data = json.loads(content)
-    pieces = ("*", "#", "%d", "%04d", "%99999d", "[", "(", ".", "a" * 60, "1", "٣", "²", "**", "\\", "?", "+", "%", "_")
+    pieces = ("*", "#", "%d", "%04d", "%99999d", "[", "(", ".", "a" * 60, "*a" * 8, "1", "٣", "²", "\\", "?", "+", "%")
     word = "".join(chance.choice(pieces) for _ in range(chance.randint(1, 12)))
     word += chance.choice((".obj", ".ply", "", ".OBJ"))
     if chance.random() < 0.5:
@@ -252,14 +254,14 @@ def _read_sequence(content: bytes, folder: Path) -> None:
             (place / name).write_bytes(seeds.ply_text() if name.endswith(".ply") else seeds.obj())
     pattern, fps = data.get("pattern"), data.get("fps")
     if isinstance(pattern, str) and isinstance(fps, int | float) and "\0" not in pattern and len(pattern) < 4000:
-        load_mesh_sequence(place / pattern, fps).at(0.01)
+        load_mesh_sequence(place / pattern, float(fps)).at(0.01)
 
 
 def _is_file_name(name: object) -> bool:
     if not isinstance(name, str) or name in ("", ".", "..") or "/" in name or "\0" in name:
         return False
     try:
-        return len(os.fsencode(name)) < 200
+        return len(os.fsencode(name)) < 250
     except UnicodeEncodeError:
         return False
 
@@ -305,27 +307,27 @@ def _points(path: Path) -> None:
 
 _BYTES = (mutate.some_bytes, 1.0)
 _TEXT = mutate.several((mutate.words(), 2), _BYTES)
-_NPZ = mutate.several((mutate.zip_entries(mutate.several((mutate.npy_or_json, 3), _BYTES)), 3), _BYTES)
+_NPZ = mutate.several((formats.zip_entries(mutate.several((formats.npy_or_json, 3), _BYTES)), 3), _BYTES)
 _GLTF = mutate.several((mutate.json_tree, 5), _BYTES)
 _SCENE = mutate.several((mutate.words(_scene_words()), 4), _BYTES)
 _SEQUENCE = mutate.several((mutate.json_tree, 1), (_mutate_names, 1))
-_GLB = mutate.several((mutate.glb(), 4), _BYTES)
+_GLB = mutate.several((formats.glb(), 4), _BYTES)
 
 
 def _image_mutation(chance, content, others):  # type: ignore[no-untyped-def]
     if content[:4] == b"\x89PNG" and chance.random() < 0.7:
-        return mutate.several((mutate.png_chunks, 1))(chance, content, others)
+        return mutate.several((formats.png_chunks, 1))(chance, content, others)
     return mutate.several(_BYTES)(chance, content, others)
 
 
 READERS: dict[str, Reader] = {
     reader.name: reader
     for reader in (
-        Reader("scene", _scene_seeds, _SCENE, _read_scene, 3, ".toml"),
-        Reader("override", lambda: list(_OVERRIDES), _SCENE, _read_overrides, 1, ".txt"),
+        Reader("scene", _scene_seeds, _SCENE, _read_scene, 3, ".toml", True),
+        Reader("override", lambda: list(_OVERRIDES), _SCENE, _read_overrides, 1, ".txt", True),
         Reader("npz", seeds.npzs, _NPZ, _with_file(".npz", _npz), 2, ".npz"),
-        Reader("npy", seeds.npys, mutate.several((mutate.npy, 3), _BYTES), _with_file(".npy", _npy), 1, ".npy"),
-        Reader("vdb", seeds.vdbs, mutate.several(_BYTES), _with_file(".vdb", _vdb), 3, ".vdb"),
+        Reader("npy", seeds.npys, mutate.several((formats.npy, 3), _BYTES), _with_file(".npy", _npy), 1, ".npy"),
+        Reader("vdb", seeds.vdbs, mutate.several((formats.vdb_maps, 1), _BYTES), _with_file(".vdb", _vdb), 3, ".vdb"),
         Reader("obj", lambda: [seeds.obj(), seeds.obj_quads()], _TEXT, _with_file(".obj", _mesh), 1, ".obj"),
         Reader("ply", lambda: [seeds.ply_text(), seeds.ply_mesh()], _TEXT, _with_file(".ply", _mesh), 1, ".ply"),
         Reader("stl", lambda: [seeds.stl(), seeds.stl_text()], _TEXT, _with_file(".stl", _mesh), 1, ".stl"),
@@ -333,7 +335,7 @@ READERS: dict[str, Reader] = {
         Reader("glb", lambda: [seeds.glb(), seeds.glb(True)], _GLB, _with_file(".glb", _mesh), 1, ".glb"),
         Reader("skinned-gltf", lambda: [seeds.gltf(True)], _GLTF, _with_file(".gltf", _skinned), 1, ".gltf"),
         Reader("skinned-glb", lambda: [seeds.glb(True)], _GLB, _with_file(".glb", _skinned), 1, ".glb"),
-        Reader("sequence", _sequence_seeds, _SEQUENCE, _read_sequence, 0.3, ".json"),
+        Reader("sequence", _sequence_seeds, _SEQUENCE, _read_sequence, 0.3, ".json", True),
         Reader("image", lambda: list(seeds.images().values()), _image_mutation, _with_file(".png", _image), 4, ".img"),
         Reader("font", seeds.fonts, mutate.several(_BYTES), _with_file(".ttf", _font), 1, ".ttf"),
         Reader("text", lambda: [b"Hi", "Größe\nΩ ж".encode(), b"a\tb  c"], _TEXT, _read_text, 0.3, ".txt"),

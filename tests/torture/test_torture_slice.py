@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from torture import fuzz
+from torture.attempt import attempt
 from torture.disk import Disk
 from torture.readers import READERS, Reader
 from torture.shim import Operation
@@ -44,7 +44,7 @@ def test_nothing_fails(figures, part, least):
 def test_every_reader_reads_a_seed(tmp_path):
     for name in set(READERS) - {"result", "folder"}:  # which need a run
         reader = READERS[name]
-        assert any(fuzz.attempt(reader, seed, tmp_path)[0] == "read" for seed in reader.seeds), name
+        assert any(attempt(reader, seed, tmp_path)[0] == "read" for seed in reader.seeds), name
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), MemoryError(), RecursionError(), SystemExit(1)])
@@ -52,7 +52,7 @@ def test_a_strange_error_is_a_failure(error, tmp_path):
     def call(content, folder):
         raise error
 
-    kind, fault = fuzz.attempt(Reader("x", lambda: [b""], lambda *_: b"", call), b"", tmp_path)
+    kind, fault = attempt(Reader("x", lambda: [b""], lambda *_: b"", call), b"", tmp_path)
     assert kind == "failure"
     assert type(error).__name__ in fault["what"]
 
