@@ -210,6 +210,8 @@ def _two_names(kind: str) -> Callable[[Shim, Callable[..., None]], Callable[...,
             if path is None and to is None:
                 return plain(source, target, **more)
             shim.strike(kind, path or str(to))
+            if kind == "rename" and path is not None and os.path.isfile(path):
+                shim.note("write", path, read=True)  # what C code wrote is seen here at the latest
             plain(source, target, **more)
             shim.note(kind, path or "", to or "")
             return None
