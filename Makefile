@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PIP := python -m pip install --quiet --disable-pip-version-check
 TOOLS := .venv-tools
 
-.PHONY: demo test lint bench results lock audit clean
+.PHONY: demo test lint bench results torture torture-atheris lock audit clean
 
 # Only what requirements.lock names, in the files whose hashes it lists; nothing is resolved or fetched beyond it.
 $(READY): pyproject.toml requirements.lock
@@ -45,6 +45,22 @@ audit:               ## known advisories for the lock and the lower bounds (Erro
 	$(TOOLS)/bin/$(PIP) pip-audit
 	$(TOOLS)/bin/python .ci/audit.py
 	rm -rf $(TOOLS)
+
+KILLS ?= 1000
+FAULTS ?= 300
+CUTS ?= 100
+LIMITS ?= 100
+INPUTS ?= 1000000
+SEED ?= 1
+torture: $(READY)    ## kills, faults, power cuts, want of memory, hostile files: figures in out/torture
+	PYTHONPATH=tests $(BIN)/python -m torture --kills $(KILLS) --faults $(FAULTS) --power $(CUTS) \
+		--memory $(LIMITS) --fuzz $(INPUTS) --seed $(SEED)
+
+READER ?= vdb
+SECONDS ?= 600
+torture-atheris: $(READY)  ## one reader under atheris, guided by coverage
+	$(BIN)/pip install --quiet --disable-pip-version-check atheris
+	PYTHONPATH=tests $(BIN)/python -m torture.atheris_entry $(READER) -max_total_time=$(SECONDS)
 
 clean:
 	rm -rf $(VENV) $(TOOLS) out .pytest_cache .mypy_cache .ruff_cache
