@@ -40,6 +40,7 @@ import numpy as np
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.fields import Field, density
 from keyfluid.grid import Grid
+from keyfluid.io.budget import memory_of_machine
 from keyfluid.models.liquid import filled
 from keyfluid.scenes.check_bodies import kinds_of
 from keyfluid.scenes.checks import check, start_path
@@ -49,7 +50,7 @@ from keyfluid.scenes.keyframes import FieldPlan, Keyframe, TargetMaker
 from keyfluid.scenes.liquid import SURFACE, Liquid
 from keyfluid.scenes.liquid_surface import liquid_faults, surface_at_start
 from keyfluid.scenes.load import preview
-from keyfluid.scenes.memory import make_grid, memory_estimate, memory_fault, memory_of_machine
+from keyfluid.scenes.memory import make_grid, memory_estimate, memory_fault
 from keyfluid.scenes.model import Scene
 from keyfluid.scenes.obstacles import Obstacles
 from keyfluid.scenes.other_run import EditedRun, open_edit
