@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from keyfluid.errors import KeyfluidError
@@ -21,15 +21,11 @@ _CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.
 def memory_of_machine() -> int | None:
     """Bytes this process may use: those of the machine, or of its container if that is less."""
     found = []
-    try:
+    with suppress(OSError, ValueError, AttributeError):
         found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (OSError, ValueError, AttributeError):
-        pass
     for name in _CONTAINER_LIMITS:
-        try:
+        with suppress(OSError, ValueError):
             found.append(int(Path(name).read_text()))
-        except (OSError, ValueError):
-            pass
     return min(found, default=None)
 
 

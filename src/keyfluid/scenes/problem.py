@@ -57,6 +57,7 @@ from keyfluid.scenes.other_run import EditedRun, open_edit
 from keyfluid.scenes.pictures import Picture, place_picture
 from keyfluid.scenes.present import Emission, velocity_of_starts
 from keyfluid.scenes.sources import PlacedBody, place
+from keyfluid.shapes.arrays import LARGEST_DENSITY
 
 _OFF_SIZE = 0.02
 
@@ -260,6 +261,12 @@ class _Builder:
                 placed = place(entry, self.scene)
                 if placed.leaves_domain(self.grid)[0]:
                     raise KeyfluidError("lies outside the domain; check center and size")
+                if entry.density * placed.peak > LARGEST_DENSITY:
+                    raise SceneError(
+                        f"{start_path(self.scene, i)}.density",
+                        f"{entry.density:g} times the largest value of the file, {placed.peak:.3g}, is more than "
+                        f"{LARGEST_DENSITY:g}; give a smaller one",
+                    )
                 found.append((i, placed))
         return found
 

@@ -37,7 +37,9 @@ class Wants:
 
     def check(self, value: Any) -> Any:
         if not self.test(value):
-            raise PydanticCustomError("wants", "{text}", {"text": self.text})
+            beyond = any(map(_is_beyond, value if isinstance(value, list) else [value]))
+            limit = f", within plus and minus {LARGEST:g}" if beyond else ""
+            raise PydanticCustomError("wants", "{text}", {"text": self.text + limit})
         return value
 
 
@@ -46,6 +48,11 @@ def is_number(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return -LARGEST <= value <= LARGEST and not math.isnan(value)
+
+
+def _is_beyond(value: Any) -> bool:
+    """A number that is only too large; sums and squares in float32 must stay finite."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) > LARGEST
 
 
 def is_numbers(value: Any, *counts: int) -> bool:
