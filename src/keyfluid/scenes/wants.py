@@ -38,7 +38,8 @@ class Wants:
     def check(self, value: Any) -> Any:
         if not self.test(value):
             beyond = any(map(_is_beyond, value if isinstance(value, list) else [value]))
-            limit = f", within plus and minus {LARGEST:g}" if beyond else ""
+            stated = " to " in self.text or "at most" in self.text
+            limit = f", at most {LARGEST:g} in size" if beyond and not stated else ""
             raise PydanticCustomError("wants", "{text}", {"text": self.text + limit})
         return value
 

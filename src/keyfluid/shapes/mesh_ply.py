@@ -22,7 +22,7 @@ _TYPES = {
     "double": "f8", "int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2", "int32": "i4", "uint32": "u4",
     "float32": "f4", "float64": "f8",
 }  # fmt: skip
-_ORDER = {"binary_little_endian": "<", "binary_big_endian": ">"}
+_ORDER = {"ascii": None, "binary_little_endian": "<", "binary_big_endian": ">"}
 _LONGEST_HEADER = 1 << 20
 _AXES, _CORNERS = ("x", "y", "z"), ("vertex_indices", "vertex_index")
 _BYTES_PER_ROW = 400  # of Python objects where rows differ in length
@@ -76,17 +76,15 @@ def _header(content: bytes) -> tuple[list[_Element], str | None, int]:
     lines = content[: max(end, 0)].decode("latin-1").split("\n")
     if end < 0 or lines[0].strip() != "ply" or lines[-1].strip() != "end_header":
         raise KeyfluidError("it has no PLY header")
+    stated = lines[1].split()
+    if len(stated) != 3 or stated[0] != "format" or stated[1] not in _ORDER:
+        raise KeyfluidError(f"its header does not begin with a known format, but with {lines[1].strip()[:60]!r}")
+    order = _ORDER[stated[1]]
     elements: list[_Element] = []
-    order: str | None = None
-    for line in lines[1:-1]:
-        words = line.split()
-        match words:
+    for line in lines[2:-1]:
+        match line.split():
             case [] | ["comment", *_] | ["obj_info", *_]:
                 continue
-            case ["format", "ascii", _]:
-                order = None
-            case ["format", name, _] if name in _ORDER:
-                order = _ORDER[name]
             case ["element", name, count] if count.isascii() and count.isdigit() and len(count) < 19:
                 elements.append(_Element(name, int(count)))
             case ["property", kind, name] if kind in _TYPES and elements:
