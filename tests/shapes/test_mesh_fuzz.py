@@ -33,8 +33,9 @@ def write_seed(path):
         write_bent_bar(path)
     elif path.stem == "mixed":
         path.write_text(
-            "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\nelement face 3\n"
-            "property list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n3 0 1 2\n4 0 1 2 3\n3 0 3 1\n"
+            "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n"
+            "element face 3\nproperty list uchar int vertex_indices\nend_header\n"
+            "0 0 0\n1 0 0\n0 1 0\n0 0 1\n3 0 1 2\n4 0 1 2 3\n3 0 3 1\n"
         )
     else:
         options = {"ascii.ply": {"encoding": "ascii"}, "ascii.stl": {"file_type": "stl_ascii"}}.get(path.name, {})
@@ -52,7 +53,8 @@ def damaged(content, chance):
             case 0:
                 data[place:end] = chance.randbytes(end - place)
             case 1:
-                data[place : place + 4] = struct.pack("<I", chance.choice([0, 1, 2**31 - 1, 2**31, 2**32 - 1, chance.randrange(2**32)]))
+                number = chance.choice([0, 1, 2**31 - 1, 2**31, 2**32 - 1, chance.randrange(2**32)])
+                data[place : place + 4] = struct.pack("<I", number)
             case 2:
                 data[place:place] = chance.choice(WORDS)
             case 3:

@@ -116,8 +116,9 @@ def ply_of(polygons, order, kinds=("float", "uchar", "int"), name="vertex_indice
     head = [
         "ply", f"format binary_{'little' if order == '<' else 'big'}_endian 1.0", "comment TextureFile /etc/passwd",
         "element camera 2", "property list uchar short values", "property uchar kind", "element vertex 8",
-        "property uchar red", f"property {real} x", f"property {real} y", f"property {real} z", f"element face {len(polygons)}",
-        "property short material", f"property list {count} {index} {name}", "property float weight", "end_header", "",
+        "property uchar red", f"property {real} x", f"property {real} y", f"property {real} z",
+        f"element face {len(polygons)}", "property short material",
+        f"property list {count} {index} {name}", "property float weight", "end_header", "",
     ]  # fmt: skip
     body = np.array([3], "u1").tobytes() + np.arange(3, dtype=order + "i2").tobytes() + b"\1" + b"\0\2"
     for point in CUBE:

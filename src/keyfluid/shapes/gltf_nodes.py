@@ -18,7 +18,8 @@ Pose = dict[str, np.ndarray]
 _TRIANGLES, _STRIP, _FAN = 4, 5, 6
 _DEEPEST = 1000
 _MOST_NODES = _MOST_PRIMITIVES = 1 << 14
-_BYTES_PER_VERTEX, _BYTES_PER_CORNER = 32 + 32 + 24, 8 + 8 + 8  # homogeneous, moved, joined; read, kept, joined
+_BYTES_PER_VERTEX = 8 * (4 + 4 + 3)  # with a one behind it, moved, and joined to those of other parts
+_BYTES_PER_FACE = 8 * (3 + 3)  # counted on from other parts, and joined to theirs
 
 
 @dataclass(frozen=True)
@@ -76,34 +77,43 @@ def read_tree(document: Json) -> NodeTree:
 
 
 def read_primitives(file: GltfFile, tree: NodeTree) -> list[Primitive]:
-    """Of all nodes of the scene, in their order; at least one."""
+    """Of all nodes of the scene, in their order; at least one. Nodes that show the same mesh share its arrays."""
     read = AccessorReader(file)
+    meshes: dict[int, list[tuple[np.ndarray, np.ndarray, Json]]] = {}
     found: list[Primitive] = []
     for node, _ in tree.order:
-        for part in _primitives_of_node(file, node, read):
-            found.append(part)
-            if len(found) > _MOST_PRIMITIVES:
-                raise KeyfluidError(f"it has more than {_MOST_PRIMITIVES} parts; join its meshes")
+        mesh = optional(entry(file.document, "nodes", node), "mesh")
+        if mesh is None:
+            continue
+        if mesh not in meshes:
+            meshes[mesh] = list(_mesh(file, mesh, read))
+        for vertices, faces, primitive in meshes[mesh]:
+            file.budget.spend(_BYTES_PER_VERTEX * len(vertices) + _BYTES_PER_FACE * len(faces), "its triangles")
+            found.append(Primitive(node, vertices, faces, primitive))
+        if len(found) > _MOST_PRIMITIVES:
+            raise KeyfluidError(f"it has more than {_MOST_PRIMITIVES} parts; join its meshes")
     if not found:
         raise KeyfluidError("there are no triangles in the file's scene")
     return found
 
 
-def _primitives_of_node(file: GltfFile, node: int, read: AccessorReader) -> Iterator[Primitive]:
-    mesh = optional(entry(file.document, "nodes", node), "mesh")
-    for primitive in entries(entry(file.document, "meshes", mesh), "primitives") if mesh is not None else []:
+def _mesh(file: GltfFile, mesh: int, read: AccessorReader) -> Iterator[tuple[np.ndarray, np.ndarray, Json]]:
+    """Vertices, triangles and JSON of each primitive of a mesh."""
+    primitives = entries(entry(file.document, "meshes", mesh), "primitives")
+    if len(primitives) > _MOST_PRIMITIVES:
+        raise KeyfluidError(f"it has more than {_MOST_PRIMITIVES} parts; join its meshes")
+    for primitive in primitives:
         mode = whole(primitive, "mode", _TRIANGLES)
         if mode not in (_TRIANGLES, _STRIP, _FAN):
             continue
         vertices = read(whole(inner(primitive, "attributes"), "POSITION"), "VEC3")
         given = optional(primitive, "indices")
         corners = read(given, "SCALAR").reshape(-1) if given is not None else np.arange(len(vertices))
-        triangles = len(corners) if mode == _TRIANGLES else 3 * len(corners)
-        file.budget.spend(_BYTES_PER_VERTEX * len(vertices) + _BYTES_PER_CORNER * triangles, "its triangles")
+        file.budget.spend(8 * len(corners) * (2 if mode == _TRIANGLES else 5), "its triangles")
         faces = _triangles(corners, mode)
         if faces.size and (faces.max() >= len(vertices) or faces.min() < 0):
             raise KeyfluidError(f"a face names vertex {faces.max()} of {len(vertices)}")
-        yield Primitive(node, vertices, faces, primitive)
+        yield vertices, faces, primitive
 
 
 def _triangles(corners: np.ndarray, mode: int) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.budget import Budget
 from keyfluid.shapes.line_blocks import all_numbers
-from keyfluid.shapes.triangulate import triangulate
+from keyfluid.shapes.triangulate import BYTES_PER_CORNER, triangulate
 
 _TYPES = {
     "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4", "float": "f4",
@@ -126,7 +126,7 @@ def _rows(
         table = np.dtype([(str(i), each) for i, each in enumerate(fields)])
         rows = np.frombuffer(content, table, element.rows, position)
         if all(p.count is None or np.all(rows[str(i)]["count"] == counts[i]) for i, p in enumerate(element.properties)):
-            budget.spend(16 * element.rows * (sum(counts) + len(counts)), f"{element.rows} of {element.name[:40]!r}")
+            _spend(budget, element, element.rows * (sum(counts) + len(counts)))
             columns = {
                 p.name: (_declared(rows[str(i)]["values"], p), np.full(element.rows, counts[i]))
                 for i, p in enumerate(element.properties)
@@ -179,9 +179,16 @@ def _ragged_rows(
     columns = {}
     for p, found, number in zip(element.properties, pieces, counts):
         values = np.frombuffer(b"".join(found), p.stored)
-        budget.spend(16 * len(values), f"the lists {p.name[:40]!r}")
+        _spend(budget, element, len(values) + element.rows)
         columns[p.name] = _declared(values, p), np.array(number, dtype=np.int64)
     return columns, position
+
+
+def _spend(budget: Budget, element: _Element, values: int) -> None:
+    """For values in the header's type and in 64 bits, and for what is then made of them."""
+    purpose = f"{element.rows} of {element.name[:40]!r} with {values} values"
+    budget.require((16 + BYTES_PER_CORNER) * values, purpose)
+    budget.spend(16 * values, purpose)
 
 
 def _declared(values: np.ndarray, p: _Property) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 
 from keyfluid.io.budget import Budget
 
-_BYTES_PER_CORNER = 100  # sorted, gathered, cut and joined, in int64
+BYTES_PER_CORNER = 100  # sorted, gathered, cut and joined, in int64
 
 
 def triangulate(corners: np.ndarray, counts: np.ndarray, budget: Budget) -> tuple[np.ndarray, np.ndarray]:
@@ -17,7 +17,7 @@ def triangulate(corners: np.ndarray, counts: np.ndarray, budget: Budget) -> tupl
     """
     if len(counts) and counts.min() == counts.max() == 3:
         return corners.reshape(-1, 3).astype(np.int64, copy=False), np.arange(len(counts))
-    budget.require(_BYTES_PER_CORNER * (len(corners) + len(counts)), "the triangles of its polygons")
+    budget.require(BYTES_PER_CORNER * (len(corners) + len(counts)), "the triangles of its polygons")
     starts = np.cumsum(counts) - counts
     by_size = np.argsort(counts, kind="stable")
     sizes, first = np.unique(counts[by_size], return_index=True)
