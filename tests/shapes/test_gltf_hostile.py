@@ -119,6 +119,9 @@ def test_nodes_that_are_no_tree(bar):
         broken = copy.deepcopy(document)
         broken["nodes"][node]["children"] = children
         refuse(broken, path, "not a tree")
+    document["scenes"][0]["nodes"] = [2]  # one node twice, yet no more than there are
+    document["nodes"][2]["children"] = [3, 3]
+    refuse(document, path, "not a tree")
 
 
 @pytest.mark.parametrize(

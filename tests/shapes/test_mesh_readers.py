@@ -186,6 +186,16 @@ def test_stl_with_bad_normals(tmp_path, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_signalling_nan_is_refused_without_a_warning(tmp_path):
+    trimesh.creation.box().export(tmp_path / "box.stl")
+    content = bytearray((tmp_path / "box.stl").read_bytes())
+    content[96:100] = b"\1\0\x80\x7f"
+    (tmp_path / "box.stl").write_bytes(content)
+    with pytest.raises(KeyfluidError, match="not finite"):
+        load_mesh(tmp_path / "box.stl")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "text"),
     [("endfacet", "", "three vertices each"), ("vertex", "vertex 1", "three coordinates"), ("solid", "s", "no ASCII")],

@@ -49,7 +49,7 @@ class DensityArray:
             raise KeyfluidError(f"{name} has shape {values.shape}; density needs a 2D or 3D array")
         if not (np.issubdtype(values.dtype, np.floating) or values.dtype.kind in "iub"):
             raise KeyfluidError(f"{name} holds {values.dtype}; density needs real numbers")
-        with np.errstate(over="ignore"):
+        with np.errstate(all="ignore"):
             values = np.asarray(values, dtype=float)
         least, largest = values.min(), values.max()
         if not (np.isfinite(least) and np.isfinite(largest)):

@@ -53,13 +53,12 @@ def read_still_gltf(path: Path, budget: Budget) -> tuple[np.ndarray, np.ndarray]
     file = GltfFile(path, budget)
     tree = read_tree(file.document)
     vertices, faces, count = [], [], 0
-    with np.errstate(all="ignore"):  # what leaves the range of numbers is found when the mesh is built
-        world = tree.world(tree.rest)
-        for part in read_primitives(file, tree):
-            homogeneous = np.hstack([part.vertices, np.ones((len(part.vertices), 1))])
-            vertices.append((homogeneous @ world[part.node].T)[:, :3])
-            faces.append(part.faces + count)
-            count += len(homogeneous)
+    world = tree.world(tree.rest)
+    for part in read_primitives(file, tree):
+        homogeneous = np.hstack([part.vertices, np.ones((len(part.vertices), 1))])
+        vertices.append((homogeneous @ world[part.node].T)[:, :3])
+        faces.append(part.faces + count)
+        count += len(homogeneous)
     return np.concatenate(vertices), np.concatenate(faces)
 
 

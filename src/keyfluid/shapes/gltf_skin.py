@@ -137,7 +137,8 @@ def read_skinned_scene(path: Path) -> SkinnedScene:
         raise KeyfluidError(f"mesh {path} does not exist")
     with enough_memory(f"mesh {path}"):
         try:
-            return _read(GltfFile(path, Budget(advice="reduce the mesh")))
+            with np.errstate(all="ignore"):
+                return _read(GltfFile(path, Budget(advice="reduce the mesh")))
         except KeyfluidError as error:
             raise KeyfluidError(f"mesh {path}: {error}") from None
         except OSError as error:

@@ -115,7 +115,8 @@ def read_triangles(path: Path, budget: Budget | None = None) -> tuple[np.ndarray
     allowed = Budget(advice=LESS) if budget is None else budget.for_one_of_many()
     with enough_memory(f"mesh {path}"):
         try:
-            return reader(path, allowed)
+            with np.errstate(all="ignore"):  # numbers that are none are found when the mesh is built
+                return reader(path, allowed)
         except KeyfluidError as fault:
             raise KeyfluidError(f"mesh {path} can't be read: {fault}") from None
         except OSError as error:

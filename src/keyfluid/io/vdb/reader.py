@@ -61,7 +61,8 @@ def read_vdb(
             )
         budget.spend(len(content), "the file")
         try:
-            return _read_file(Cursor(content), budget, vectors, later)
+            with np.errstate(all="ignore"):  # values that are no numbers are refused once they are read
+                return _read_file(Cursor(content), budget, vectors, later)
         except KeyfluidError as fault:
             raise KeyfluidError(f"{path}: {fault}") from None
 
