@@ -18,6 +18,7 @@ from vdb_fixtures import FOLDER, fixture_bytes
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.vdb import VdbGrid, read_vdb, write_vdb
 from keyfluid.io.vdb.blosc import decompress
+from keyfluid.scenes.vdb_body import load_vdb
 
 LIMIT = 2**23
 HEADER = struct.pack("<qIIIB", 0x56444220, 224, 10, 0, 1) + bytes(36)
@@ -97,6 +98,28 @@ def test_every_early_byte(folder: Path, source: str) -> None:
         changed = bytearray(content)
         changed[position] ^= 0x80
         accepted.add(read_safely(folder / "flipped.vdb", bytes(changed)) == "")
+    assert accepted == {True, False}
+
+
+@pytest.mark.parametrize("source", ["ours", "surface_mask.vdb"])
+def test_every_early_byte_as_a_body(folder: Path, source: str) -> None:
+    """The whole way from the file to density, at the limit that users have."""
+    content = our_file(folder, False) if source == "ours" else fixture_bytes(source)
+    path, accepted = folder / "body.vdb", set()
+    for position in range(1, 900, 4):
+        changed = bytearray(content)
+        changed[position] ^= 0x81
+        path.write_bytes(changed)
+        started = time.process_time()
+        try:
+            body = load_vdb(path, "density" if source == "ours" else None, 3)
+            assert np.isfinite(body.values).all()
+            accepted.add(True)
+        except KeyfluidError as fault:
+            assert str(fault).startswith(str(path))  # noqa: PT017
+            assert "\n" not in str(fault)  # noqa: PT017
+            accepted.add(False)
+        assert time.process_time() - started < 20
     assert accepted == {True, False}
 
 

@@ -8,6 +8,7 @@ import trimesh
 from PIL import Image
 from scene_texts import LETTER, VOLUME, letter, volume, write_scene
 
+from keyfluid.errors import KeyfluidError
 from keyfluid.io.vdb import VdbGrid, cell_transform, write_vdb
 from keyfluid.scenes import load_scene, preview
 from keyfluid.scenes.problem import build
@@ -329,3 +330,13 @@ keyframe = [{ shape = "box", frame = 2, until = 4 }, { shape = "disk", frame = 9
     assert kinds == {
         "reading obstacle": 1, "drawing source": 1, "reading start": 2, "reading keyframe": 2, "drawing keyframe": 4,
     }  # fmt: skip
+
+
+def test_density_times_the_file_stays_within_float32(tmp_path):
+    np.save(tmp_path / "a.npy", np.full((4, 4), 1e8))
+    text = '[domain]\nresolution = 8\n[smoke]\ninitial = { npy = "a.npy", density = %s }\n'
+    (tmp_path / "s.toml").write_text(text % "1e4")
+    assert build(load_scene(tmp_path / "s.toml")).densities["density"].array.max() == np.float32(1e12)
+    (tmp_path / "s.toml").write_text(text % "1.1e4")
+    with pytest.raises(KeyfluidError, match=r"smoke\.initial\.density: 11000 times .* 1e\+08, is more than 1e\+12"):
+        build(load_scene(tmp_path / "s.toml"))

@@ -162,6 +162,11 @@ PLY_HEAD = (
         ("broken.glb", "glTF" + "\2\0\0\0" * 5, "can't be read"),
         ("broken.gltf", "{}", "can't be read|empty"),
         ("model.fbx", "x", "must end in"),
+        ("flat.obj", "v 0 0\nv 1 0\nv 0 1\nf 1 2 3\n", "vertex 'v 0 0' lacks a coordinate; give x, y and z"),
+        ("words.obj", OBJ_TRIANGLE + "v one 0 0\nf 1 2 3\n", "a vertex holds something that is not a number"),
+        ("zero.obj", OBJ_TRIANGLE + "f 0 1 2\n", "names vertex 0; the file has vertices 1 to 3"),
+        ("huge.obj", OBJ_TRIANGLE + f"f 1 2 {10**40}\n", "can't be read"),
+        ("fraction.obj", OBJ_TRIANGLE + "f 1 2.5 3\n", "not a number"),
     ],
 )
 def test_bad_files(tmp_path, name, content, text):
@@ -179,7 +184,7 @@ def test_missing_file_and_flat_domain(tmp_path):
         Mesh.build(*ball(detail=1)).rasterize((8, 8), 0.125)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.lists(st.integers(-12, 12), min_size=0, max_size=5), min_size=0, max_size=12),
     st.lists(st.floats(width=32), min_size=3, max_size=24),
@@ -189,23 +194,6 @@ def test_any_faces_and_vertices_in_obj(tmp_path_factory, faces, numbers):
     lines = [f"v {a} {b} {c}" for a, b, c in zip(numbers[::3], numbers[1::3], numbers[2::3])]
     lines += ["f " + " ".join(map(str, face)) for face in faces]
     path.write_text("\n".join(lines))
-    try:
-        mesh = load_mesh(path)
-    except KeyfluidError:
-        return
-    assert np.all(np.isfinite(mesh.rasterize((8, 8, 8), 0.125, Placement(fit=0.8))))
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.data())
-def test_damaged_files(tmp_path_factory, data):
-    suffix = data.draw(st.sampled_from(["obj", "ply", "stl", "glb"]))
-    path = tmp_path_factory.getbasetemp() / f"damaged.{suffix}"
-    trimesh.creation.box((0.5, 0.3, 0.2)).export(path)
-    raw = bytearray(path.read_bytes())
-    for _ in range(data.draw(st.integers(0, 4))):
-        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
-    path.write_bytes(bytes(raw[: data.draw(st.integers(0, len(raw)))]))
     try:
         mesh = load_mesh(path)
     except KeyfluidError:

@@ -3,7 +3,7 @@
 The model, between what ALICE (Pillai et al., OSDI 2014) found on real file systems and what SQLite asks of one:
 
 - A file's bytes are safe as of its last fsync. Written later, they may be all there, not at all, cut at any length,
-  or end in zeros where blocks were allotted but never filled.
+  or end in zeros where blocks were allotted but never filled. Bytes that were synced and are then only added to stay.
 - Names (create, rename, unlink, mkdir, rmdir) are safe once their folder has been fsynced after the change. Until
   then any number of the first of these changes may have happened, in order within one folder and independently in
   different ones: a journal keeps their order, and commits when it likes.
@@ -124,6 +124,7 @@ def _found(inode: _Inode, chance: random.Random) -> bytes:
     """The bytes of a file after the cut."""
     if inode.safe == inode.now:
         return inode.now
-    cut = chance.randint(0, len(inode.now))
+    kept = len(inode.safe) if inode.safe is not None and inode.now.startswith(inode.safe) else 0
+    cut = chance.randint(kept, len(inode.now))
     torn = (inode.safe or b"", inode.now[:cut], inode.now[:cut] + bytes(len(inode.now) - cut), inode.now)
     return chance.choice(torn)

@@ -101,9 +101,9 @@ class SolidBody(Placed):
     )
     mesh: File | None = Field(
         default=None,
-        description="a mesh file (.obj .ply .stl .gltf .glb; 3D), or a sequence: a folder or "
-        "walk.####.obj; metres "
-        "unless `fit` is given",
+        description="a mesh file (.obj .ply .stl .gltf .glb; 3D), or a sequence: a folder or walk.####.obj; metres "
+        "unless `fit` is given. Buffers of a .gltf file must lie in its own folder or below; materials and images "
+        "that a mesh names are never opened",
     )
     radius: Positive | None = Field(
         default=None,

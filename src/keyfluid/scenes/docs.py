@@ -63,6 +63,14 @@ that go with it:
 |---|---|
 """
 
+_LIMITS = """## Files and memory
+
+Reading one file may take 2 GiB of memory, or half of what the machine or its container has if that is less. What a
+file's own numbers imply is counted before anything is allocated; a file that would take more is refused with the
+amount, the limit and what to do. A picture has at most 33,554,432 pixels, a font 128 MiB, a mesh sequence 10,000
+files (all of its poses share one limit), a glTF scene 16,384 nodes. Density is at most 1e12.
+"""
+
 _MASS = """## Mass
 
 Mass is density times volume (area in 2D). Incompressible smoke can be carried, not diluted, so a target can
@@ -114,7 +122,7 @@ def scene_format() -> str:
         _BODIES + "\n".join(f"| `{name}` | {_listed(keys)} |" for name, keys in _kinds().items()) + "\n"
     )
     parts.append(_table(Body, list(Body.model_fields)))
-    parts.append(_MASS)
+    parts += [_LIMITS, _MASS]
     return "\n".join(parts)
 
 

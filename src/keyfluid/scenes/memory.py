@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from keyfluid.errors import SceneError
 from keyfluid.grid import Grid
+from keyfluid.io.budget import memory_of_machine
 from keyfluid.scenes.model import Scene
 
 _BASE = 300 << 20
@@ -32,17 +30,6 @@ def memory_estimate(scene: Scene, grid: Grid) -> int:
     )
     per_cell = item * (3 * state + 10 + keys + len(scene.source)) + 3 * 8
     return _BASE + per_cell * grid.count
-
-
-def memory_of_machine() -> int | None:
-    """Bytes this process may use: of the machine, or of the container if that is less."""
-    found = []
-    try:
-        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-        found.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    except (OSError, ValueError, AttributeError):
-        pass
-    return min(found, default=None)
 
 
 def memory_fault(scene: Scene, grid: Grid) -> SceneError | None:

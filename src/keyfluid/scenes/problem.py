@@ -40,6 +40,7 @@ import numpy as np
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.fields import Field, density
 from keyfluid.grid import Grid
+from keyfluid.io.budget import memory_of_machine
 from keyfluid.models.liquid import filled
 from keyfluid.scenes.check_bodies import kinds_of
 from keyfluid.scenes.checks import check, start_path
@@ -49,7 +50,7 @@ from keyfluid.scenes.keyframes import FieldPlan, Keyframe, TargetMaker
 from keyfluid.scenes.liquid import SURFACE, Liquid
 from keyfluid.scenes.liquid_surface import liquid_faults, surface_at_start
 from keyfluid.scenes.load import preview
-from keyfluid.scenes.memory import make_grid, memory_estimate, memory_fault, memory_of_machine
+from keyfluid.scenes.memory import make_grid, memory_estimate, memory_fault
 from keyfluid.scenes.model import Scene
 from keyfluid.scenes.obstacles import Obstacles
 from keyfluid.scenes.other_run import EditedRun, open_edit
@@ -57,6 +58,7 @@ from keyfluid.scenes.pictures import Picture, place_picture
 from keyfluid.scenes.present import Emission, velocity_of_starts
 from keyfluid.scenes.sources import PlacedBody, place
 from keyfluid.scenes.told import Told, say_nothing
+from keyfluid.shapes.arrays import LARGEST_DENSITY
 
 _OFF_SIZE = 0.02
 
@@ -266,6 +268,12 @@ class _Builder:
                 placed = place(entry, self.scene)
                 if placed.leaves_domain(self.grid)[0]:
                     raise KeyfluidError("lies outside the domain; check center and size")
+                if entry.density * placed.peak > LARGEST_DENSITY:
+                    raise SceneError(
+                        f"{start_path(self.scene, i)}.density",
+                        f"{entry.density:g} times the largest value of the file, {placed.peak:.3g}, is more than "
+                        f"{LARGEST_DENSITY:g}; give a smaller one",
+                    )
                 found.append((i, placed))
         return found
 

@@ -37,7 +37,10 @@ class Wants:
 
     def check(self, value: Any) -> Any:
         if not self.test(value):
-            raise PydanticCustomError("wants", "{text}", {"text": self.text})
+            beyond = any(map(_is_beyond, value if isinstance(value, list) else [value]))
+            stated = " to " in self.text or "at most" in self.text
+            limit = f", at most {LARGEST:g} in size" if beyond and not stated else ""
+            raise PydanticCustomError("wants", "{text}", {"text": self.text + limit})
         return value
 
 
@@ -46,6 +49,11 @@ def is_number(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return -LARGEST <= value <= LARGEST and not math.isnan(value)
+
+
+def _is_beyond(value: Any) -> bool:
+    """A number that is only too large; sums and squares in float32 must stay finite."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) > LARGEST
 
 
 def is_numbers(value: Any, *counts: int) -> bool:

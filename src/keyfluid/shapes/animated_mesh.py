@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import re
+import os
 from abc import ABC, abstractmethod
 from collections import OrderedDict
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from keyfluid.errors import KeyfluidError
+from keyfluid.io.budget import Budget, enough_memory
+from keyfluid.shapes.file_pattern import FilePattern, natural_order
 from keyfluid.shapes.gltf_skin import SkinnedScene, read_skinned_scene
-from keyfluid.shapes.mesh import MESH_SUFFIXES, Mesh, read_triangles
+from keyfluid.shapes.mesh import LESS, MESH_SUFFIXES, Mesh, read_triangles
 from keyfluid.shapes.mesh_repair import checked_triangles
 from keyfluid.shapes.placement import Placement
 from keyfluid.shapes.source import OWN_SIZE
 
 _KEPT = 2
 _BOX_SAMPLES = 32
+MOST_FILES = 10_000
 
 
 class AnimatedMesh(ABC):
@@ -84,8 +88,21 @@ class MeshSequence(AnimatedMesh):
         if not (np.isfinite(fps) and fps > 0):
             raise KeyfluidError(f"mesh sequence {name}: fps {fps} must be above 0")
         self.files, self.fps = files, fps
-        self._poses = [checked_triangles(*read_triangles(path), name=str(path)) for path in files]
-        self._box = _box_around([vertices[faces] for vertices, faces in self._poses])
+        self._poses = self._read(files)
+        self._box = _box_around(vertices[faces] for vertices, faces in self._poses)
+
+    def _read(self, files: list[Path]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """All poses are kept, so they share one budget."""
+        budget = Budget(advice=f"{LESS} or use fewer files")
+        poses: list[tuple[np.ndarray, np.ndarray]] = []
+        for path in files:
+            vertices, faces = checked_triangles(*read_triangles(path, budget), name=str(path))
+            try:
+                budget.spend(vertices.nbytes + faces.nbytes, f"pose {len(poses) + 1} of {len(files)}")
+            except KeyfluidError as fault:
+                raise KeyfluidError(f"mesh {path}: {fault}") from None
+            poses.append((vertices, faces))
+        return poses
 
     @property
     def duration(self) -> float:
@@ -116,7 +133,9 @@ class SkinnedMesh(AnimatedMesh):
         super().__init__(name)
         self.scene = scene
         times = np.linspace(0.0, scene.duration, _BOX_SAMPLES)
-        self._box = _box_around([vertices[faces] for vertices, faces in map(scene.triangles, times)])
+        self._box = _box_around(vertices[faces] for vertices, faces in map(scene.triangles, times))
+        if not np.all(np.isfinite(self._box)):
+            raise KeyfluidError(f"mesh {name}: its animation leaves the range of numbers; the file is broken")
 
     @property
     def duration(self) -> float:
@@ -132,44 +151,40 @@ class SkinnedMesh(AnimatedMesh):
 
 def load_mesh_sequence(pattern: Path, fps: float) -> MeshSequence:
     """The files of a sequence (`sequence_files`) as one moving body."""
-    return MeshSequence(sequence_files(pattern), fps, str(pattern))
+    with enough_memory(f"mesh sequence {pattern}"):
+        return MeshSequence(sequence_files(pattern), fps, str(pattern))
 
 
 def sequence_files(pattern: Path) -> list[Path]:
     """Files of a folder, or with names such as walk.####.obj, walk.%04d.obj or walk.*.obj, by number."""
-    if pattern.is_dir():
-        folder, matcher = pattern, re.compile(r".*")
-    else:
-        folder, matcher = pattern.parent, _name_matcher(pattern.name)
-    if not folder.is_dir():
+    folder, matcher = (pattern, "*") if os.path.isdir(pattern) else (pattern.parent, pattern.name)
+    if not os.path.isdir(folder):
         raise KeyfluidError(f"mesh sequence {pattern}: the folder {folder} does not exist")
-    files = [
-        path
-        for path in folder.iterdir()
-        if path.suffix.lower() in MESH_SUFFIXES and matcher.fullmatch(path.name) and path.is_file()
-    ]
+    fits = FilePattern(matcher).matches
+    try:
+        files = [
+            path
+            for path in folder.iterdir()
+            if path.suffix.lower() in MESH_SUFFIXES and fits(path.name) and path.is_file()
+        ]
+    except OSError as error:
+        raise KeyfluidError(f"mesh sequence {pattern}: can't be listed: {error.strerror}; check its rights") from None
     if not files:
         raise KeyfluidError(f"mesh sequence {pattern}: no mesh file has such a name (walk.####.obj)")
-    return sorted(files, key=_natural_order)
+    if len(files) > MOST_FILES:
+        raise KeyfluidError(
+            f"mesh sequence {pattern}: {len(files)} files have such a name; {MOST_FILES} is the most, give a narrower "
+            "pattern"
+        )
+    return sorted(files, key=lambda path: natural_order(path.name))
 
 
 def load_skinned_gltf(path: Path) -> SkinnedMesh:
     """An animated .gltf or .glb file."""
-    return SkinnedMesh(read_skinned_scene(path), str(path))
+    with enough_memory(f"mesh {path}"):
+        return SkinnedMesh(read_skinned_scene(path), str(path))
 
 
-def _box_around(poses: list[np.ndarray]) -> np.ndarray:
+def _box_around(poses: Iterable[np.ndarray]) -> np.ndarray:
     corners = np.array([(pose.min(axis=(0, 1)), pose.max(axis=(0, 1))) for pose in poses])
     return np.stack([corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)])
-
-
-def _name_matcher(name: str) -> re.Pattern[str]:
-    escaped = re.escape(name)
-    escaped = re.sub(r"(?:\\#)+|%0?\d*d", r"\\d+", escaped)
-    return re.compile(escaped.replace(r"\*", ".*"))
-
-
-def _natural_order(path: Path) -> list[tuple[int, str]]:
-    """walk.9 before walk.10, whatever the padding."""
-    parts = re.split(r"(\d+)", path.name)
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]

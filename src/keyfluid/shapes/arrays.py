@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import math
+import tokenize
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
 from keyfluid.errors import KeyfluidError
+from keyfluid.io.budget import Budget, enough_memory
 from keyfluid.shapes.placement import Hull, Placement, Transform, domain_of, resolve
 from keyfluid.shapes.resample import resample
 from keyfluid.shapes.source import OWN_SIZE
 
-_MOST_VALUES = 1 << 30
+_DOUBLE = 8
+# What numpy raises for headers that are not what it wrote.
+_BROKEN = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    SyntaxError,
+    RecursionError,
+    EOFError,
+    tokenize.TokenError,
+)
+LARGEST_DENSITY = 1e12
+"""Squares of it still have a finite sum in float32 (the largest number a scene's key may hold, too)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +49,17 @@ class DensityArray:
             raise KeyfluidError(f"{name} has shape {values.shape}; density needs a 2D or 3D array")
         if not (np.issubdtype(values.dtype, np.floating) or values.dtype.kind in "iub"):
             raise KeyfluidError(f"{name} holds {values.dtype}; density needs real numbers")
-        values = np.asarray(values, dtype=float)
-        if not np.all(np.isfinite(values)):
-            where = [int(i) for i in np.argwhere(~np.isfinite(values))[0]]
+        with np.errstate(all="ignore"):
+            values = np.asarray(values, dtype=float)
+        least, largest = values.min(), values.max()
+        if not (np.isfinite(least) and np.isfinite(largest)):
+            first = int(np.argmin(np.isfinite(values)))
+            where = [int(i) for i in np.unravel_index(first, values.shape)]
             raise KeyfluidError(f"{name} holds NaN or infinite values, the first at index {where}")
-        if values.min() < 0:
-            raise KeyfluidError(f"{name} holds negative density ({values.min():.3g})")
+        if least < 0:
+            raise KeyfluidError(f"{name} holds negative density ({least:.3g})")
+        if largest > LARGEST_DENSITY:
+            raise KeyfluidError(f"{name} holds density up to {largest:.3g}; scale it to at most {LARGEST_DENSITY:g}")
         return cls(np.ascontiguousarray(values))
 
     def rasterize(
@@ -76,16 +100,36 @@ def load_array(path: Path) -> DensityArray:
     """Read a .npy file (never a pickle)."""
     if not path.is_file():
         raise KeyfluidError(f"npy {path} does not exist")
+    with enough_memory(f"npy {path}"):
+        try:
+            with path.open("rb") as file:
+                _check_header(file, path)
+                file.seek(0)
+                values = np.lib.format.read_array(file, allow_pickle=False)
+        except KeyfluidError:
+            raise
+        except _BROKEN as error:
+            reason = " ".join(str(error).split())[:200]
+            raise KeyfluidError(f"npy {path} can't be read ({reason}); save it with numpy.save") from None
+        return DensityArray.build(values, f"npy {path}")
+
+
+def _check_header(file: BinaryIO, path: Path) -> None:
+    """Hold the header's numbers against the file's length and the memory that its values take as float64."""
+    version = np.lib.format.read_magic(file)
+    reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, in_columns, dtype = reader(file)
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects")
+    count = math.prod(shape)
+    if min(shape, default=0) < 0 or count * dtype.itemsize > path.stat().st_size - file.tell():
+        raise ValueError(f"its header promises {count} values of {dtype}; the file is too short for them")
     try:
-        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-        if not isinstance(mapped, np.ndarray):
-            raise ValueError("not a single array")
-        if mapped.size > _MOST_VALUES:
-            raise ValueError(f"{mapped.size} values are too many")
-        values = np.array(mapped)
-    except Exception as error:
-        raise KeyfluidError(f"npy {path} can't be read ({error}); save it with numpy.save") from None
-    return DensityArray.build(values, f"npy {path}")
+        # As they are in the file, as float64, and where columns come first those once more in order.
+        each = dtype.itemsize + _DOUBLE * (2 if in_columns else 1)
+        Budget(advice="crop or coarsen the array").require(each * count, f"an array of {count} values")
+    except KeyfluidError as fault:
+        raise KeyfluidError(f"npy {path}: {fault}") from None
 
 
 def _stretch_weights(samples: int, cells: int) -> np.ndarray:

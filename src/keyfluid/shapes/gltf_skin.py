@@ -9,18 +9,24 @@ sparse or compressed accessors are refused.
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from keyfluid.errors import KeyfluidError
+from keyfluid.io.budget import Budget, enough_memory
 from keyfluid.shapes.gltf_accessor import AccessorReader
+from keyfluid.shapes.gltf_file import GltfFile
+from keyfluid.shapes.gltf_json import Json, entries, entry, indices, inner, optional, whole, word
+from keyfluid.shapes.gltf_nodes import NodeTree, Primitive, read_primitives, read_tree
 
-_TRIANGLES = 4
-_DEEPEST = 1000
+_PATHS = ("translation", "rotation", "scale")
+_INTERPOLATIONS = ("LINEAR", "STEP", "CUBICSPLINE")
+_MOST_CHANNELS = 1 << 14
+_BYTES_PER_WEIGHT = 8 * (2 + 2)  # joints and weights, each read and then joined
+_BYTES_TO_BEND = 8 * (16 + 4 + 4)  # a matrix for each vertex, and what it moves
 
 
 @dataclass(frozen=True)
@@ -95,8 +101,7 @@ class SkinnedScene:
 
     parts: list[Part]
     channels: list[Channel]
-    rest: list[dict[str, np.ndarray]]
-    order: list[tuple[int, int]]  # (node, parent or -1), parents first
+    tree: NodeTree
 
     @property
     def duration(self) -> float:
@@ -104,6 +109,10 @@ class SkinnedScene:
 
     def triangles(self, time: float) -> tuple[np.ndarray, np.ndarray]:
         """World-space vertices and faces of the whole scene at a time in seconds."""
+        with np.errstate(all="ignore"):  # what leaves the range of numbers is found when the mesh is built
+            return self._triangles(time)
+
+    def _triangles(self, time: float) -> tuple[np.ndarray, np.ndarray]:
         world = self._global_transforms(time)
         vertices, faces, count = [], [], 0
         for part in self.parts:
@@ -115,149 +124,97 @@ class SkinnedScene:
         return np.concatenate(vertices), np.concatenate(faces)
 
     def _global_transforms(self, time: float) -> np.ndarray:
-        pose = [dict(node) for node in self.rest]
+        pose = [dict(node) for node in self.tree.rest]
         for channel in self.channels:
             pose[channel.node].pop("matrix", None)
             pose[channel.node][channel.path] = channel.at(time)
-        world = np.tile(np.eye(4), (len(pose), 1, 1))
-        for node, parent in self.order:
-            local = _local_matrix(pose[node])
-            world[node] = local if parent < 0 else world[parent] @ local
-        return world
+        return self.tree.world(pose)
 
 
 def read_skinned_scene(path: Path) -> SkinnedScene:
-    """Parse a .gltf or .glb file with pygltflib."""
-    try:
-        import pygltflib
-    except ImportError:
-        raise KeyfluidError("animated glTF needs pygltflib: pip install 'keyfluid[mesh]'") from None
+    """The scene of a .gltf or .glb file, with its first animation."""
     if not path.is_file():
         raise KeyfluidError(f"mesh {path} does not exist")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            gltf = pygltflib.GLTF2().load(str(path))
-        if gltf is None:
-            raise ValueError("not a glTF file")
-        scene = _parse(gltf, AccessorReader(gltf, path))
-        scene.triangles(0.0)
-    except KeyfluidError as error:
-        raise KeyfluidError(f"mesh {path}: {error}") from None
-    except Exception as error:
-        raise KeyfluidError(
-            f"mesh {path} can't be read as glTF ({type(error).__name__}: {error}); the file is broken"
-        ) from None
-    return scene
+    with enough_memory(f"mesh {path}"):
+        try:
+            with np.errstate(all="ignore"):
+                return _read(GltfFile(path, Budget(advice="reduce the mesh")))
+        except KeyfluidError as error:
+            raise KeyfluidError(f"mesh {path}: {error}") from None
+        except OSError as error:
+            raise KeyfluidError(f"mesh {path} can't be read: {error.strerror}; check its rights") from None
 
 
-def _parse(gltf: Any, read: AccessorReader) -> SkinnedScene:
-    roots = gltf.scenes[gltf.scene or 0].nodes if gltf.scenes else range(len(gltf.nodes))
-    order = _parents_first(gltf.nodes, list(roots or []))
-    parts = [part for node, _ in order for part in _parts_of_node(gltf, node, read)]
-    if not parts:
-        raise KeyfluidError("there are no triangles in the file's scene")
-    channels = _channels(gltf, read) if gltf.animations else []
+def _read(file: GltfFile) -> SkinnedScene:
+    tree, read = read_tree(file.document), AccessorReader(file)
+    parts = [_part(file, primitive, read) for primitive in read_primitives(file, tree)]
+    animations = entries(file.document, "animations")
+    channels = list(_channels(animations[0], len(tree.rest), read)) if animations else []
     if not channels:
         raise KeyfluidError("the file has no animation; use it as a plain mesh")
-    return SkinnedScene(parts, channels, [_rest_pose(node) for node in gltf.nodes], order)
+    return SkinnedScene(parts, channels, tree)
 
 
-def _parents_first(nodes: list[Any], roots: list[int]) -> list[tuple[int, int]]:
-    order: list[tuple[int, int]] = []
-    level = [(root, -1) for root in roots]
-    for _ in range(_DEEPEST):
-        order += level
-        if len(order) > len(nodes):
-            break
-        level = [(child, node) for node, _ in level for child in nodes[node].children or []]
-        if not level:
-            return order
-    raise KeyfluidError("its nodes are not a tree")
+def _part(file: GltfFile, primitive: Primitive, read: AccessorReader) -> Part:
+    skin = optional(entry(file.document, "nodes", primitive.node), "skin")
+    attributes = inner(primitive.described, "attributes")
+    bent = None
+    if skin is not None and "JOINTS_0" in attributes:
+        count = len(primitive.vertices)
+        file.budget.require(_BYTES_TO_BEND * count, f"bending {count} vertices")
+        bent = _skin(file, entry(file.document, "skins", skin), attributes, read, count)
+    return Part(primitive.node, primitive.vertices, primitive.faces, bent)
 
 
-def _parts_of_node(gltf: Any, node: int, read: AccessorReader) -> list[Part]:
-    if gltf.nodes[node].mesh is None:
-        return []
-    parts = []
-    for primitive in gltf.meshes[gltf.nodes[node].mesh].primitives:
-        if primitive.mode not in (None, _TRIANGLES):
-            continue
-        attributes = primitive.attributes
-        vertices = read(attributes.POSITION).reshape(-1, 3)
-        index = read(primitive.indices) if primitive.indices is not None else np.arange(len(vertices))
-        faces = index.astype(np.int64).reshape(-1, 3)
-        if faces.size and (faces.max() >= len(vertices) or faces.min() < 0):
-            raise KeyfluidError(f"a face names vertex {faces.max()} of {len(vertices)}")
-        skin = gltf.nodes[node].skin
-        skinned = skin is not None and attributes.JOINTS_0 is not None
-        parts.append(
-            Part(node, vertices, faces, _skin(gltf.skins[skin], attributes, read) if skinned else None)
-        )
-    return parts
-
-
-def _skin(skin: Any, attributes: Any, read: AccessorReader) -> Skin:
-    joints, weights = [read(attributes.JOINTS_0)], [read(attributes.WEIGHTS_0)]
-    if getattr(attributes, "JOINTS_1", None) is not None:
-        joints.append(read(attributes.JOINTS_1))
-        weights.append(read(attributes.WEIGHTS_1))
+def _skin(file: GltfFile, skin: Json, attributes: Json, read: AccessorReader, count: int) -> Skin:
+    sets = [number for number in (0, 1) if f"JOINTS_{number}" in attributes]
+    file.budget.spend(4 * len(sets) * _BYTES_PER_WEIGHT * count, "its weights")
+    joints = [read(whole(attributes, f"JOINTS_{number}"), "VEC4") for number in sets]
+    weights = [read(whole(attributes, f"WEIGHTS_{number}"), "VEC4") for number in sets]
+    if any(len(values) != count for values in joints + weights) or any(j.dtype.kind not in "iu" for j in joints):
+        raise KeyfluidError("joints and weights must be given once for every vertex")
     weight = np.hstack(weights).astype(float)
     weight /= np.maximum(weight.sum(axis=1, keepdims=True), 1e-12)
+    if not np.all(np.isfinite(weight)):
+        raise KeyfluidError("its weights are not finite")
     joint = np.hstack(joints).astype(np.int64)
-    nodes = np.asarray(skin.joints, dtype=np.int64)
-    if joint.max() >= len(nodes):
+    nodes = np.asarray(indices(skin, "joints", len(entries(file.document, "nodes"))), dtype=np.int64)
+    if joint.max() >= len(nodes) or joint.min() < 0:
         raise KeyfluidError(f"a vertex names joint {joint.max()} of {len(nodes)}")
     inverse_bind = np.tile(np.eye(4), (len(nodes), 1, 1))
-    if skin.inverseBindMatrices is not None:
+    given = optional(skin, "inverseBindMatrices")
+    if given is not None:
         # glTF stores matrices by columns
-        inverse_bind = read(skin.inverseBindMatrices).astype(float).reshape(-1, 4, 4).transpose(0, 2, 1)
+        inverse_bind = read(given, "MAT4").astype(float).reshape(-1, 4, 4).transpose(0, 2, 1)
+        if len(inverse_bind) < len(nodes):
+            raise KeyfluidError(f"{len(inverse_bind)} inverse bind matrices are too few for {len(nodes)} joints")
+        inverse_bind = inverse_bind[: len(nodes)]
     return Skin(nodes, inverse_bind, joint, weight)
 
 
-def _channels(gltf: Any, read: AccessorReader) -> list[Channel]:
-    animation = gltf.animations[0]
-    channels = []
-    for channel in animation.channels:
-        if channel.target.node is None or channel.target.path not in ("translation", "rotation", "scale"):
+def _channels(animation: Json, nodes: int, read: AccessorReader) -> Iterator[Channel]:
+    described = entries(animation, "channels")
+    if len(described) > _MOST_CHANNELS:
+        raise KeyfluidError(f"its animation has {len(described)} curves; {_MOST_CHANNELS} is the most")
+    for channel in described:
+        target = inner(channel, "target")
+        node, path = optional(target, "node"), word(target, "path")
+        if node is None or path not in _PATHS:
             continue
-        sampler = animation.samplers[channel.sampler]
-        times = read(sampler.input).reshape(-1).astype(float)
-        values = (
-            read(sampler.output).astype(float).reshape(-1, 4 if channel.target.path == "rotation" else 3)
-        )
-        per_key = 3 if sampler.interpolation == "CUBICSPLINE" else 1
+        if node >= nodes:
+            raise KeyfluidError(f"an animation moves node {node} of {nodes}")
+        sampler = entry(animation, "samplers", whole(channel, "sampler"))
+        interpolation = word(sampler, "interpolation", "LINEAR")
+        if interpolation not in _INTERPOLATIONS:
+            raise KeyfluidError(f"interpolation must be one of {', '.join(_INTERPOLATIONS)}")
+        times = read(whole(sampler, "input"), "SCALAR").reshape(-1).astype(float)
+        values = read(whole(sampler, "output"), "VEC4" if path == "rotation" else "VEC3").astype(float)
+        per_key = 3 if interpolation == "CUBICSPLINE" else 1
         if len(times) == 0 or len(values) < per_key * len(times) or np.any(np.diff(times) < 0):
             raise KeyfluidError("an animation curve has no keys, too few values or times that do not rise")
         if not (np.all(np.isfinite(times)) and np.all(np.isfinite(values))):
             raise KeyfluidError("an animation curve holds values that are not finite")
-        interpolation = sampler.interpolation or "LINEAR"
-        channels.append(Channel(channel.target.node, channel.target.path, interpolation, times, values))
-    return channels
-
-
-def _rest_pose(node: Any) -> dict[str, np.ndarray]:
-    if node.matrix is not None:
-        return {"matrix": np.asarray(node.matrix, dtype=float).reshape(4, 4).T}
-    given = {"translation": node.translation, "rotation": node.rotation, "scale": node.scale}
-    return {key: np.asarray(value, dtype=float) for key, value in given.items() if value is not None}
-
-
-def _local_matrix(pose: dict[str, np.ndarray]) -> np.ndarray:
-    if "matrix" in pose:
-        return pose["matrix"]
-    matrix = np.eye(4)
-    x, y, z, w = pose.get("rotation", np.array([0.0, 0.0, 0.0, 1.0]))
-    turn = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-    matrix[:3, :3] = turn * pose.get("scale", np.ones(3))
-    matrix[:3, 3] = pose.get("translation", np.zeros(3))
-    return matrix
+        yield Channel(node, path, interpolation, times, values)
 
 
 def _slerp(start: np.ndarray, end: np.ndarray, s: float) -> np.ndarray:

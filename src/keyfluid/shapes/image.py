@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from keyfluid.errors import KeyfluidError
+from keyfluid.io.budget import Budget, enough_memory
 from keyfluid.shapes.extrude import Drawing, Extrusion
 from keyfluid.shapes.placement import Hull, Transform
 from keyfluid.shapes.resample import resample
@@ -22,6 +23,8 @@ MOST_PIXELS = 1 << 25
 # PostScript and other formats that start helpers or need plug-ins stay out.
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "TGA", "PPM")
 _INK = 0.02
+# Decoded, turned upright and converted (4 each), two channels in bytes and float32 (5 each), density and its copies.
+_BYTES_PER_PIXEL = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +75,7 @@ def _load(path: Path, lit: bool) -> np.ndarray:
     else:
         density = alpha if alpha is not None and np.ptp(alpha) > 0 else grey
     if not np.all(np.isfinite(density)):
-        raise KeyfluidError(f"image {path} holds NaN or infinite pixels; mend the file")
+        raise KeyfluidError(f"image {path} holds NaN or infinite pixels; fix the file")
     if density.min() < 0 or density.max() > 1:
         low, high = density.min(), density.max()
         raise KeyfluidError(f"image {path} has pixels from {low:.3g} to {high:.3g}; scale them to 0..1")
@@ -82,30 +85,41 @@ def _load(path: Path, lit: bool) -> np.ndarray:
 
 
 def _read(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
-    """Grey values and alpha, each in [0, 1] for integer pixels."""
+    """Grey values and alpha of the first frame, each in [0, 1] for integer pixels."""
     from PIL import Image, ImageOps
 
     if not path.is_file():
         raise KeyfluidError(f"image {path} does not exist")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with Image.open(path, formats=_FORMATS) as image:
-                width, height = image.size
-                if 0 < width * height <= MOST_PIXELS:
+    with enough_memory(f"image {path}"):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                with Image.open(path, formats=_FORMATS) as image:
+                    _check_size(image, path)
                     image.load()
                     return _channels(ImageOps.exif_transpose(image))
-    except Image.DecompressionBombError:
+        except Image.DecompressionBombError:
+            raise KeyfluidError(
+                f"image {path} claims more than {MOST_PIXELS} pixels; make it smaller"
+            ) from None
+        except (MemoryError, KeyfluidError):
+            raise
+        except Exception as error:  # Pillow's decoders raise almost anything for a damaged file
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            raise KeyfluidError(f"image {path} can't be read ({reason}); is it a whole picture?") from None
+
+
+def _check_size(image: Any, path: Path) -> None:
+    """Before any pixel is decoded: how many there are, and what they and their conversions take."""
+    width, height = image.size
+    if not 0 < width * height <= MOST_PIXELS:
         raise KeyfluidError(
-            f"image {path} claims more than {MOST_PIXELS} pixels; make it smaller"
-        ) from None
-    except Exception as error:
-        raise KeyfluidError(
-            f"image {path} can't be read ({type(error).__name__}: {error}); is it a whole picture?"
-        ) from None
-    raise KeyfluidError(
-        f"image {path} is {width} x {height}; make it smaller, at most {MOST_PIXELS} pixels"
-    )
+            f"image {path} is {width} x {height}; make it smaller, at most {MOST_PIXELS} pixels"
+        )
+    try:
+        Budget().require(_BYTES_PER_PIXEL * width * height, f"a picture of {width} x {height}")
+    except KeyfluidError as fault:
+        raise KeyfluidError(f"image {path}: {fault}") from None
 
 
 def _channels(image: Any) -> tuple[np.ndarray, np.ndarray | None]:

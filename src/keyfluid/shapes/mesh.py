@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from keyfluid.errors import KeyfluidError
+from keyfluid.io.budget import Budget, enough_memory
+from keyfluid.shapes.gltf_nodes import read_still_gltf
 from keyfluid.shapes.mesh_distance import distance_on_grid, distance_to_points
+from keyfluid.shapes.mesh_obj import read_obj
+from keyfluid.shapes.mesh_ply import read_ply
 from keyfluid.shapes.mesh_repair import repair
+from keyfluid.shapes.mesh_stl import read_stl
 from keyfluid.shapes.placement import Hull, Placement, Transform, domain_of, resolve
 from keyfluid.shapes.source import OWN_SIZE
 
-MESH_SUFFIXES = (".obj", ".ply", ".stl", ".gltf", ".glb")
+LESS = "reduce the mesh"
+_READERS: dict[str, Callable[[Path, Budget], tuple[np.ndarray, np.ndarray]]] = {
+    ".obj": read_obj,
+    ".ply": read_ply,
+    ".stl": read_stl,
+    ".gltf": read_still_gltf,
+    ".glb": read_still_gltf,
+}
+MESH_SUFFIXES = tuple(_READERS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,35 +101,34 @@ class Mesh:
 
 def load_mesh(path: Path) -> Mesh:
     """Read one mesh file; a file with several bodies becomes one mesh."""
-    return Mesh.build(*read_triangles(path), name=str(path))
+    with enough_memory(f"mesh {path}"):
+        return Mesh.build(*read_triangles(path), name=str(path))
 
 
-def read_triangles(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices and triangles as the file has them, all of its nodes in place."""
-    trimesh = require_mesh_extra()
-    if path.suffix.lower() not in MESH_SUFFIXES:
+def read_triangles(path: Path, budget: Budget | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices and triangles as the file has them, all of its nodes in place; no other file but buffers is opened."""
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
         raise KeyfluidError(f"mesh {path}: the name must end in {', '.join(MESH_SUFFIXES)}")
     if not path.is_file():
         raise KeyfluidError(f"mesh {path} does not exist")
-    options = {"skip_materials": True} if path.suffix.lower() == ".obj" else {}
-    try:
-        mesh = trimesh.load_mesh(path, process=False, **options)
-        return np.array(mesh.vertices, dtype=float), np.array(mesh.faces, dtype=np.int64)
-    except Exception as error:
-        raise KeyfluidError(
-            f"mesh {path} can't be read ({type(error).__name__}: {error}); is it cut short, or does a "
-            "face name a vertex that does not exist?"
-        ) from None
+    allowed = Budget(advice=LESS) if budget is None else budget.for_one_of_many()
+    with enough_memory(f"mesh {path}"):
+        try:
+            with np.errstate(all="ignore"):  # numbers that are none are found when the mesh is built
+                return reader(path, allowed)
+        except KeyfluidError as fault:
+            raise KeyfluidError(f"mesh {path} can't be read: {fault}") from None
+        except OSError as error:
+            raise KeyfluidError(f"mesh {path} can't be read: {error.strerror}; check its rights") from None
 
 
-def require_mesh_extra() -> Any:
-    """trimesh, once libigl is there too."""
+def require_mesh_extra() -> None:
+    """Winding numbers and distances need libigl."""
     try:
         import igl  # noqa: F401
-        import trimesh
-    except ImportError as error:
-        raise KeyfluidError(f"meshes need {error.name}: pip install 'keyfluid[mesh]'") from None
-    return trimesh
+    except ImportError:
+        raise KeyfluidError("meshes need libigl: pip install 'keyfluid[mesh]'") from None
 
 
 def _box_corners(box: np.ndarray) -> np.ndarray:

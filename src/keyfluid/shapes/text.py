@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from keyfluid.errors import KeyfluidError
+from keyfluid.io.budget import enough_memory
 from keyfluid.shapes.extrude import Drawing, Extrusion
 from keyfluid.shapes.placement import Hull, Transform
 from keyfluid.shapes.polygon import polygon_coverage
@@ -17,6 +19,8 @@ from keyfluid.shapes.polygon import polygon_coverage
 _LINE_HEIGHT = 1.2
 _FLATTENING = 4096  # units per em in which curves are cut into straight pieces, to about a tenth of a unit
 _LONGEST = 2000
+_LARGEST_FONT = 128 << 20
+_MOST_POINTS = 1 << 20  # of all outlines of a text; two thousand Chinese characters have a third of it
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,10 @@ class Text(Drawing):
     def outlines(self) -> list[np.ndarray]:
         """Closed outlines of all glyphs, local points (n, 2) with the y axis up."""
         path = self.font if self.font is not None else _default_font()
+        with enough_memory(f"font {path}"):
+            return self._outlines(path)
+
+    def _outlines(self, path: Path) -> list[np.ndarray]:
         properties = _checked_font(path, self.text)
         lines = [_line_outlines(line.expandtabs(4), properties, path) for line in self.text.splitlines()]
         placed: list[np.ndarray] = []
@@ -78,10 +86,15 @@ def _checked_font(path: Path, text: str) -> Any:
 
     if not path.is_file():
         raise KeyfluidError(f"font {path} does not exist")
+    if path.stat().st_size > _LARGEST_FONT:
+        raise KeyfluidError(f"font {path} is larger than {_LARGEST_FONT >> 20} MiB; choose another one")
     try:
-        known = get_font(str(path)).get_charmap()
-    except Exception as error:
-        raise KeyfluidError(f"font {path} can't be read as a TrueType or OpenType font: {error}") from None
+        font = get_font(str(path))
+        known = font.get_charmap()
+    except MemoryError:
+        raise
+    except Exception as error:  # FreeType's faults come as several kinds of exception
+        raise KeyfluidError(f"font {path} can't be read as a TrueType or OpenType font: {_line(error)}") from None
     missing = [
         c for c in dict.fromkeys(text) if ord(c) not in known and c not in "\t" and c.splitlines() != [""]
     ]
@@ -90,7 +103,29 @@ def _checked_font(path: Path, text: str) -> Any:
         raise KeyfluidError(
             f"font {path.name} has no glyph for {names}; choose another `font` or other text"
         )
+    _check_outlines(font, [c for c in text if ord(c) in known], path)
     return FontProperties(fname=str(path))
+
+
+def _check_outlines(font: Any, characters: list[str], path: Path) -> None:
+    """Count the points of every glyph before whole lines are drawn: a glyph may have 32,767 of them."""
+    points = 0
+    try:
+        for character, times in Counter(characters).items():
+            font.load_char(ord(character))
+            points += times * len(font.get_path()[0])
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise KeyfluidError(f"font {path} can't draw {character!r}: {_line(error)}") from None
+    if points > _MOST_POINTS:
+        raise KeyfluidError(
+            f"font {path} draws this text with {points} points; {_MOST_POINTS} is the most, choose a plainer font"
+        )
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
 
 
 def _line_outlines(line: str, properties: Any, path: Path) -> list[np.ndarray]:
@@ -103,8 +138,10 @@ def _line_outlines(line: str, properties: Any, path: Path) -> list[np.ndarray]:
         return []
     try:
         vertices, codes = text_to_path.get_text_path(properties, line, ismath=False)
+    except MemoryError:
+        raise
     except Exception as error:
-        raise KeyfluidError(f"font {path} can't draw {line!r}: {error}") from None
+        raise KeyfluidError(f"font {path} can't draw {line[:40]!r}: {_line(error)}") from None
     enlarge = Affine2D().scale(_FLATTENING / text_to_path.FONT_SCALE)
     polygons = [np.asarray(p, dtype=float) for p in Outline(vertices, codes).to_polygons(enlarge)]
     return [polygon / _FLATTENING for polygon in polygons if len(polygon) > 2]

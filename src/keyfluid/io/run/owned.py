@@ -46,6 +46,7 @@ class OwnedFolder:
             held = folder.held()
             if held:
                 raise KeyfluidError(f"{path}: {_holds(held)}")
+            folder.sweep()
             folder.record.write()
             for parent in {place.parent for place in made}:
                 flush_folder(parent)
@@ -100,7 +101,8 @@ class OwnedFolder:
 
     def held(self) -> list[str]:
         """What the folder holds beside our marker, and beside what systems leave there by themselves."""
-        return sorted(entry.name for entry in self.path.iterdir() if entry.name not in {*LITTER, MARKER})
+        ignored = {*LITTER, MARKER, part_of(self.path / MARKER).name}
+        return sorted(entry.name for entry in self.path.iterdir() if entry.name not in ignored)
 
     def owns(self, name: str) -> bool:
         """Whether a file is there that is ours: listed, of the size that is listed, and not behind a link."""
@@ -185,7 +187,7 @@ class OwnedFolder:
 
     def sweep(self) -> None:
         """Remove what a killed process was writing; what it had written stays ours."""
-        for name in [name for name, size in self.record.files.items() if size is None]:
+        for name in [MARKER, *(name for name, size in self.record.files.items() if size is None)]:
             left = part_of(self.path / name)
             if self._is_inside(left) and not left.is_symlink() and left.is_file():
                 left.unlink()

@@ -1,4 +1,4 @@
-"""A reading position in the bytes of a file that cannot leave them, and the memory a reader may use."""
+"""A reading position in the bytes of a file that cannot leave them."""
 
 from __future__ import annotations
 
@@ -30,19 +30,3 @@ class Cursor:
 
     def string(self) -> str:
         return bytes(self.take(self.number("I"))).decode("utf-8", errors="replace")
-
-
-class Budget:
-    """Counts the bytes of arrays before they are made, so that a small file cannot ask for all memory."""
-
-    def __init__(self, limit_bytes: int) -> None:
-        self.limit = limit_bytes
-        self.used = 0
-
-    def spend(self, count: int, purpose: str) -> None:
-        self.used += count
-        if self.used > self.limit:
-            raise KeyfluidError(
-                f"{purpose} would bring the memory to {self.used / 2**20:.6g} MiB, the limit is "
-                f"{self.limit / 2**20:.6g} MiB; crop or coarsen the volume"
-            )

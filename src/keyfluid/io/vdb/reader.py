@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from keyfluid.errors import KeyfluidError
+from keyfluid.io.budget import Budget, enough_memory
 from keyfluid.io.vdb import layout
-from keyfluid.io.vdb.cursor import Budget, Cursor
+from keyfluid.io.vdb.cursor import Cursor
 from keyfluid.io.vdb.grid import VdbGrid
 from keyfluid.io.vdb.maps import decode_map
 from keyfluid.io.vdb.metadata import decode_metadata
@@ -32,31 +33,41 @@ class _Descriptor:
     offsets: tuple[int, int, int] | None  # start, blocks, end; none in a stream
 
 
-def read_vdb(path: str | Path, limit_bytes: int = 2**31) -> list[VdbGrid]:
+def read_vdb(
+    path: str | Path, limit_bytes: int | None = None, vectors: bool = True, later: int = 0
+) -> list[VdbGrid]:
     """All float, double, vec3s and vec3d grids of the file, each over the box of its active voxels.
 
     An array holds the value of the tree at every voxel of that box, inactive ones too: the background,
     for a level set with its sign, or whatever the writer left there. A grid with nothing active has the
     shape (0, 0, 0). Grids of other types (points, masks, integers) are left out; a file with no others is
-    an error. The file and the arrays may take `limit_bytes` each.
+    an error.
+
+    limit_bytes: what the file and the arrays together may take; None takes `reader_budget()`.
+    vectors: False leaves vector grids out too.
+    later: bytes per voxel that the caller will need beside the array of one grid; the limit covers them.
     """
     path = Path(path)
-    try:
-        with path.open("rb") as file:
-            content = file.read(limit_bytes + 1)
-    except (OSError, ValueError) as fault:
-        raise KeyfluidError(f"{path}: cannot be read: {getattr(fault, 'strerror', fault)}") from None
-    if len(content) > limit_bytes:
-        raise KeyfluidError(f"{path}: larger than the limit of {limit_bytes / 2**20:.6g} MiB")
-    try:
-        return _read_file(Cursor(content), Budget(limit_bytes))
-    except KeyfluidError as fault:
-        raise KeyfluidError(f"{path}: {fault}") from None
-    except MemoryError:
-        raise KeyfluidError(f"{path}: this machine has too little free memory for it") from None
+    budget = Budget(limit_bytes, "crop or coarsen the volume")
+    with enough_memory(str(path)):
+        try:
+            with path.open("rb") as file:
+                content = file.read(budget.limit + 1)
+        except (OSError, ValueError) as fault:
+            raise KeyfluidError(f"{path}: cannot be read: {getattr(fault, 'strerror', fault)}") from None
+        if len(content) > budget.limit:
+            raise KeyfluidError(
+                f"{path}: larger than the limit of {budget.limit / 2**20:.6g} MiB; {budget.advice}"
+            )
+        budget.spend(len(content), "the file")
+        try:
+            with np.errstate(all="ignore"):  # values that are no numbers are refused once they are read
+                return _read_file(Cursor(content), budget, vectors, later)
+        except KeyfluidError as fault:
+            raise KeyfluidError(f"{path}: {fault}") from None
 
 
-def _read_file(cursor: Cursor, budget: Budget) -> list[VdbGrid]:
+def _read_file(cursor: Cursor, budget: Budget, vectors: bool, later: int) -> list[VdbGrid]:
     if len(cursor.data) < 8 or cursor.number("q") != layout.MAGIC:
         raise KeyfluidError("not an OpenVDB file")
     version = cursor.number("I")
@@ -72,22 +83,27 @@ def _read_file(cursor: Cursor, budget: Budget) -> list[VdbGrid]:
 
     grids: dict[str, VdbGrid] = {}
     left_out: set[str] = set()
+    foreign = False
     for _ in range(cursor.number("I")):
         descriptor = _read_descriptor(cursor, has_offsets)
         shared = descriptor.parent != "" and descriptor.parent in left_out
-        if shared or descriptor.tree_type not in layout.TREE_TYPES:
+        known = descriptor.tree_type in layout.TREE_TYPES
+        # In a stream nothing can be skipped.
+        unwanted = known and has_offsets and not vectors and layout.TREE_TYPES[descriptor.tree_type][1] > 1
+        if shared or unwanted or not known:
             if descriptor.offsets is None:
                 raise KeyfluidError(f"a grid of type {descriptor.tree_type[:60]!r} cannot be read")
+            foreign |= not known
             left_out.add(descriptor.unique_name)
             cursor.position = descriptor.offsets[2]
             continue
         if descriptor.unique_name in grids:
             raise KeyfluidError("the file is damaged: two grids have the same unique name")
         try:
-            grids[descriptor.unique_name] = _read_grid(cursor, descriptor, grids, budget)
+            grids[descriptor.unique_name] = _read_grid(cursor, descriptor, grids, budget, later)
         except KeyfluidError as fault:
             raise KeyfluidError(f"grid {_plain_name(descriptor)!r}: {fault}") from None
-    if left_out and not grids:
+    if foreign and not grids:
         raise KeyfluidError("holds no float or vector grid")
     return list(grids.values())
 
@@ -117,7 +133,7 @@ def _read_descriptor(cursor: Cursor, has_offsets: bool) -> _Descriptor:
 
 
 def _read_grid(
-    cursor: Cursor, descriptor: _Descriptor, earlier: dict[str, VdbGrid], budget: Budget
+    cursor: Cursor, descriptor: _Descriptor, earlier: dict[str, VdbGrid], budget: Budget, later: int
 ) -> VdbGrid:
     dtype, components = layout.TREE_TYPES[descriptor.tree_type]
     form = ValueFormat(np.dtype(dtype), components, descriptor.half, cursor.number("I"))
@@ -133,15 +149,17 @@ def _read_grid(
         topology = read_topology(cursor, form, budget)
         _require_position(cursor, descriptor, 1)
         box = active_box(topology)
-        data = read_dense(cursor, topology, form, box, budget)
+        data = read_dense(cursor, topology, form, box, budget, later)
         low = box[0].tolist() if box is not None else (0, 0, 0)
         first = (int(low[0]), int(low[1]), int(low[2]))
         background = _as_value(topology.background)
         if components == 1:
             data = data[..., 0]
     _require_position(cursor, descriptor, 2)
-    if not (np.isfinite(data).all() and np.isfinite(background).all()):
-        raise KeyfluidError("holds values that are infinite or not a number; mend it where it was made")
+    # Least and largest value say it without a mask as large as the grid; NaN passes through both.
+    extremes = (data.min(), data.max()) if data.size else (0.0, 0.0)
+    if not (np.isfinite(extremes).all() and np.isfinite(background).all()):
+        raise KeyfluidError("holds values that are infinite or not a number; fix it where it was made")
     return _make_grid(descriptor, data, first, transform, background, metadata)
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from keyfluid.errors import KeyfluidError
+from keyfluid.io.budget import Budget
 from keyfluid.io.vdb import layout
-from keyfluid.io.vdb.cursor import Budget, Cursor
+from keyfluid.io.vdb.cursor import Cursor
 from keyfluid.io.vdb.values import ValueFormat, read_values, unpack_mask
 
 Box = tuple[np.ndarray, np.ndarray]  # first index, one past the last
@@ -123,13 +124,18 @@ def active_box(topology: Topology) -> Box | None:
 
 
 def read_dense(
-    cursor: Cursor, topology: Topology, form: ValueFormat, box: Box | None, budget: Budget
+    cursor: Cursor, topology: Topology, form: ValueFormat, box: Box | None, budget: Budget, later: int
 ) -> np.ndarray:
-    """Values of the tree, active or not, at every voxel of `box`: shape (nx, ny, nz, components)."""
+    """Values of the tree, active or not, at every voxel of `box`: shape (nx, ny, nz, components).
+
+    later: bytes per voxel that whoever reads the file will need beside this array.
+    """
     low, high = box if box is not None else (np.zeros(3, np.int64), np.zeros(3, np.int64))
     shape = tuple(int(n) for n in high - low)
     voxels = shape[0] * shape[1] * shape[2]
-    budget.spend(voxels * form.size, f"a grid of {shape[0]} x {shape[1]} x {shape[2]} voxels")
+    purpose = f"a grid of {shape[0]} x {shape[1]} x {shape[2]} voxels"
+    budget.require(voxels * (form.size + later), purpose)
+    budget.spend(voxels * form.size, purpose)
     dense = np.empty((*shape, form.components), dtype=form.dtype.newbyteorder("="))
     dense[:] = topology.background
     for tiles in topology.tiles:
