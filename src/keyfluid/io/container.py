@@ -15,6 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,8 @@ _ENCRYPTED = 0x1
 _KINDS = "biuf"
 _MOST_META = 64 << 20
 _FAULTS = (
-    OSError, KeyError, ValueError, EOFError, RecursionError, NotImplementedError, RuntimeError, struct.error,
-    zipfile.BadZipFile, zlib.error,
+    OSError, LookupError, ValueError, TypeError, AttributeError, EOFError, RuntimeError, ArithmeticError, SyntaxError,
+    TokenError, struct.error, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 """What zipfile, numpy and json raise for files that are not what they seem."""
 

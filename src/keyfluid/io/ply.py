@@ -50,6 +50,6 @@ def read_ply(path: Path) -> dict[str, np.ndarray]:
         count = next(int(line.split()[2]) for line in lines if line.startswith("element vertex "))
         kinds = [line.split()[1:3] for line in lines if line.startswith("property ")]
         table = np.frombuffer(content, [(name, _TYPES[kind]) for kind, name in kinds], count, end + 11)
-    except (StopIteration, KeyError, ValueError, IndexError):
+    except (StopIteration, LookupError, ValueError, OverflowError):
         raise KeyfluidError(f"{path}: is damaged or cut short, or has other properties than numbers") from None
     return {name: np.array(table[name]) for _, name in kinds}

@@ -26,6 +26,7 @@ from keyfluid.io.run.fingerprint import Fingerprint
 from keyfluid.io.run.frame_files import FRAMES, FrameFiles
 from keyfluid.io.run.owned import OwnedFolder, is_locked
 from keyfluid.io.run.record import Record
+from keyfluid.io.run.result_file import read_result
 from keyfluid.scenes import Scene, dump_scene, load_scene
 from keyfluid.scenes.inputs import hashed_scene, input_files
 
@@ -35,13 +36,6 @@ FILES = (
 )  # fmt: skip
 FOLDERS = {FRAMES: "npz", "vdb": "vdb", "png": "png", "ply": "ply", "mesh": "ply"}
 """Folders of a run, and how the files in them end."""
-
-_NEEDED: dict[str, type | tuple[type, ...]] = {
-    "method": str, "status": str, "keyframes": list, "mass_drift": (int, float), "max_divergence": (int, float),
-    "force_norm": (int, float), "seconds": (int, float), "peak_memory_mb": (int, float), "threads": int,
-    "history": list,
-}  # fmt: skip
-"""What result.json must have to be read, with its type."""
 
 
 class RunFolder:
@@ -164,18 +158,9 @@ class RunFolder:
 
     def result(self) -> dict[str, Any] | None:
         """result.json, or None while there is none; of a run whose process is gone the status is "interrupted"."""
-        path = self.path / "result.json"
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, RecursionError):
-            content = None
-        if not _is_result(content):
-            raise KeyfluidError(f"{path}: is damaged; resume the run to write it anew")
-        if content["status"] == "running" and self.is_running is False:
-            content["status"] = "interrupted"
-        result: dict[str, Any] = content
+        result = read_result(self.path / "result.json")
+        if result is not None and result["status"] == "running" and self.is_running is False:
+            result["status"] = "interrupted"
         return result
 
     def write_result(self, result: Mapping[str, Any]) -> None:
@@ -254,10 +239,6 @@ def _refuse_old_run(place: Path) -> None:
             f"{place}: holds a run of an older keyfluid, which kept no record of its files, so it is not replaced; "
             "choose another folder with -o, or remove it yourself"
         )
-
-
-def _is_result(content: Any) -> bool:
-    return isinstance(content, dict) and all(isinstance(content.get(key), kind) for key, kind in _NEEDED.items())
 
 
 @contextmanager

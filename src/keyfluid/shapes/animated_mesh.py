@@ -170,7 +170,7 @@ def sequence_files(pattern: Path) -> list[Path]:
     except OSError as error:
         raise KeyfluidError(f"mesh sequence {pattern}: can't be listed: {error.strerror}; check its rights") from None
     if not files:
-        raise KeyfluidError(f"mesh sequence {pattern}: no mesh file has such a name (walk.####.obj)")
+        raise KeyfluidError(f"mesh sequence {_shown(pattern)}: no mesh file has such a name (walk.####.obj)")
     if len(files) > MOST_FILES:
         raise KeyfluidError(
             f"mesh sequence {pattern}: {len(files)} files have such a name; {MOST_FILES} is the most, give a narrower "
@@ -188,3 +188,8 @@ def load_skinned_gltf(path: Path) -> SkinnedMesh:
 def _box_around(poses: Iterable[np.ndarray]) -> np.ndarray:
     corners = np.array([(pose.min(axis=(0, 1)), pose.max(axis=(0, 1))) for pose in poses])
     return np.stack([corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)])
+
+
+def _shown(pattern: Path) -> str:
+    """On one line, whatever is in it."""
+    return " ".join(str(pattern).split())

@@ -5,6 +5,7 @@ Pictures of smoke, as it was rendered or as it should look, say it by brightness
 
 from __future__ import annotations
 
+import io
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -94,7 +95,8 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                with Image.open(path, formats=_FORMATS) as image:
+                # From memory: asked for a chunk of 4 GiB, a file would make room for it before it looks for it.
+                with Image.open(io.BytesIO(_content(path)), formats=_FORMATS) as image:
                     _check_size(image, path)
                     image.load()
                     return _channels(ImageOps.exif_transpose(image))
@@ -102,11 +104,18 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
             raise KeyfluidError(
                 f"image {path} claims more than {MOST_PIXELS} pixels; make it smaller"
             ) from None
-        except (MemoryError, KeyfluidError):
+        except KeyfluidError as error:
+            raise KeyfluidError(str(error) if str(path) in str(error) else f"image {path}: {error}") from None
+        except MemoryError:
             raise
         except Exception as error:  # Pillow's decoders raise almost anything for a damaged file
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             raise KeyfluidError(f"image {path} can't be read ({reason}); is it a whole picture?") from None
+
+
+def _content(path: Path) -> bytes:
+    Budget().require(path.stat().st_size, "its content")
+    return path.read_bytes()
 
 
 def _check_size(image: Any, path: Path) -> None:
@@ -116,10 +125,7 @@ def _check_size(image: Any, path: Path) -> None:
         raise KeyfluidError(
             f"image {path} is {width} x {height}; make it smaller, at most {MOST_PIXELS} pixels"
         )
-    try:
-        Budget().require(_BYTES_PER_PIXEL * width * height, f"a picture of {width} x {height}")
-    except KeyfluidError as fault:
-        raise KeyfluidError(f"image {path}: {fault}") from None
+    Budget().require(_BYTES_PER_PIXEL * width * height, f"a picture of {width} x {height}")
 
 
 def _channels(image: Any) -> tuple[np.ndarray, np.ndarray | None]:

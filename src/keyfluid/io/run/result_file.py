@@ -1,0 +1,77 @@
+"""result.json: what a run says of itself, read with every number where it is expected."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal, NotRequired
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+from typing_extensions import TypedDict
+
+from keyfluid.errors import KeyfluidError
+
+_OPEN = ConfigDict(extra="allow", strict=True)
+_MOST_BYTES = 256 << 20
+
+
+@with_config(_OPEN)
+class KeyScore(TypedDict):
+    """How well a keyframe was met."""
+
+    frame: int
+    field: str
+    relative_error: float
+    iou: float
+    mass_ratio: float
+    bound: float | None
+    transported_iou: float | None
+    volume_error: NotRequired[float | None]
+
+
+@with_config(_OPEN)
+class OtherScore(TypedDict):
+    """How well a picture or a velocity was met."""
+
+    frame: int
+    relative_error: float
+
+
+@with_config(_OPEN)
+class Result(TypedDict):
+    """The fields of result.json; runs/session.py fills them."""
+
+    method: str
+    status: Literal["running", "stopped", "finished", "interrupted"]
+    keyframes: list[KeyScore]
+    pictures: NotRequired[list[OtherScore]]
+    flows: NotRequired[list[OtherScore]]
+    mass_drift: float
+    mass_may_change: NotRequired[list[str]]
+    liquid: NotRequired[dict[str, Any]]
+    accepted_changes: NotRequired[list[str]]
+    max_divergence: float
+    force_norm: float
+    iterations: int
+    evaluations: int
+    seconds: float
+    peak_memory_mb: float
+    threads: int
+    history: list[dict[str, Any]]
+
+
+_RESULT = TypeAdapter(Result)
+
+
+def read_result(path: Path) -> dict[str, Any] | None:
+    """The file's content; None if there is none yet. Raises if it is not a result."""
+    try:
+        with path.open("rb") as file:
+            content = json.loads(file.read(_MOST_BYTES))
+        _RESULT.validate_python(content)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError, ValidationError):
+        raise KeyfluidError(f"{path}: is damaged; resume the run to write it anew") from None
+    result: dict[str, Any] = content
+    return result
