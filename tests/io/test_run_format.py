@@ -118,6 +118,22 @@ def test_a_file_that_changed_is_kept_under_another_name(owned):
     assert not (owned.path / "a").exists()
 
 
+def test_an_empty_file_is_ours_too(owned):
+    write(owned, "a", b"")
+    again = reopened(owned)
+    assert again.owns("a")
+    (again.path / "a").write_bytes(b"1")
+    assert not again.owns("a")
+    again.unlock()
+
+
+def test_what_stands_in_the_way_is_counted(tmp_path):
+    for name in "abcde":
+        (tmp_path / name).write_bytes(b"")
+    with pytest.raises(KeyfluidError, match=r"\(a, b, c and 2 more\)"):
+        OwnedFolder.claim(tmp_path, HEADER)
+
+
 def test_expected_files_are_listed_at_once_and_forgotten_if_they_never_come(owned):
     (owned.path / "x").write_bytes(b"theirs")
     owned.expect(["a", "b", "x"])

@@ -68,6 +68,16 @@ def test_a_changed_scene_is_named(tmp_path):
     assert keyfluid.resume(folder, from_frame=1, threads=1).finished, "it is now this run"
 
 
+def test_every_change_counts_also_a_key_that_was_not_given(tmp_path, monkeypatch):
+    folder = stopped(busy(), tmp_path / "run")
+    edit(folder, "rotation = 0.0", "rotation = 0.0\nfit = 0.5")
+    refused(folder, "fit was not given, is 0.5 (and ", " more) since the run began")
+    edit(folder, "\nfit = 0.5", "")
+    edit(folder, "viscosity = 0.0", "viscosity = 0.1")
+    edit(folder, "buoyancy = 2.0", "buoyancy = 3.0")
+    refused(folder, "smoke.buoyancy was 2.0, is 3.0 (and 1 more) since")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "key"),
     [

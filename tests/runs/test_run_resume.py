@@ -277,3 +277,6 @@ def test_a_killed_run_says_interrupted(tmp_path):
     assert RunFolder.find(result.folder).result()["status"] == "running"
     other.close()
     assert open_run(result.folder).metrics["status"] == "interrupted"
+    for status in ("stopped", "finished"):
+        (result.folder / "result.json").write_text(json.dumps({**written, "status": status}))
+        assert open_run(result.folder).metrics["status"] == status
