@@ -16,7 +16,7 @@ from keyfluid.io import container
 from keyfluid.io.run import fingerprint
 from keyfluid.io.run.record import MARKER, Record
 from keyfluid.scenes import Scene
-from keyfluid.scenes.inputs import FILE_KEYS, RUN_KEY, hashed_scene
+from keyfluid.scenes.inputs import FILE_KEYS, RUN_KEY, hashed_scene, input_files
 
 SPECTRAL = STILL.replace("steps_per_frame = 2", "steps_per_frame = 1") + (
     '[control]\nmethod = "spectral"\niterations = 3\ncutoff = 3\ncoarse = 0\n'
@@ -305,3 +305,16 @@ def test_files_are_hashed_where_they_stand(tmp_path):
     start = 'shape = "disk", center = [0.4, 0.5], radius = 0.2'
     scene = keyfluid.load_scene(STILL.replace(start, f'npy = "{tmp_path / "a.npy"}"'))
     assert hashed_scene(scene)["smoke"]["initial"][0]["npy"].startswith(fingerprint.FILE)
+
+
+def test_a_mesh_s_buffer_is_an_input_too(tmp_path):
+    triangle = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], np.float32).tobytes()
+    (tmp_path / "body.bin").write_bytes(triangle)
+    document = {"asset": {"version": "2.0"}, "buffers": [{"uri": "body.bin", "byteLength": len(triangle)}]}
+    (tmp_path / "body.gltf").write_text(json.dumps(document))
+    text = 'domain.size = [1, 1, 1]\nsmoke.initial = { shape = "sphere" }\nobstacle = [{ mesh = "%s" }]'
+    scene = keyfluid.load_scene(text % (tmp_path / "body.gltf"))
+    before = hashed_scene(scene)
+    assert [path.name for path in input_files(scene)] == ["body.gltf", "body.bin"]
+    (tmp_path / "body.bin").write_bytes(triangle[::-1])
+    assert fingerprint.changed_keys(before, hashed_scene(scene)) == ["the content of obstacle[0].mesh has changed"]

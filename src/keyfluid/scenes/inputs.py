@@ -14,6 +14,7 @@ from keyfluid.scenes.check_bodies import is_sequence
 from keyfluid.scenes.load import dump_data
 from keyfluid.scenes.model import Scene
 from keyfluid.shapes.animated_mesh import sequence_files
+from keyfluid.shapes.gltf_file import buffer_files
 
 FILE_KEYS = ("image", "mesh", "vdb", "npy", "font", "paint")
 RUN_KEY = "run"
@@ -71,7 +72,7 @@ def _files(key: str, value: str) -> list[Path]:
         return sorted(path.glob("frames/*.npz"))
     if key == "mesh" and is_sequence(value):
         return sequence_files(path)
-    return [path]
+    return [path, *buffer_files(path)] if path.suffix.lower() == ".gltf" else [path]
 
 
 def _digest(files: list[Path]) -> str:

@@ -70,6 +70,17 @@ class GltfFile:
             raise KeyfluidError("a data URI holds broken base64") from None
 
 
+def buffer_files(path: Path) -> list[Path]:
+    """The files that a .gltf keeps its buffers in."""
+    try:
+        described = GltfFile(path, Budget()).document.get("buffers")
+        uris = [one.get("uri") for one in described if isinstance(one, dict)] if isinstance(described, list) else []
+        named = [uri for uri in uris if isinstance(uri, str) and uri[:5].lower() != "data:"]
+        return [file_in_folder(path.parent, uri) for uri in named]
+    except KeyfluidError as error:
+        raise KeyfluidError(f"mesh {path}: {error}") from None
+
+
 def file_in_folder(folder: Path, uri: str) -> Path:
     """The file that a relative URI names, if it lies in the folder or below."""
     name = unquote(uri, errors="replace")
