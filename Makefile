@@ -46,6 +46,7 @@ audit:               ## known advisories for the lock and the lower bounds (Erro
 	$(TOOLS)/bin/python .ci/audit.py
 	rm -rf $(TOOLS)
 
+FOLDERS ?= 1000
 KILLS ?= 1000
 FAULTS ?= 300
 CUTS ?= 100
@@ -53,7 +54,7 @@ LIMITS ?= 100
 INPUTS ?= 1000000
 SEED ?= 1
 torture: $(READY)    ## kills, faults, power cuts, want of memory, hostile files: figures in out/torture
-	PYTHONPATH=tests $(BIN)/python -m torture --kills $(KILLS) --faults $(FAULTS) --power $(CUTS) \
+	PYTHONPATH=tests $(BIN)/python -m torture --folders $(FOLDERS) --kills $(KILLS) --faults $(FAULTS) --power $(CUTS) \
 		--memory $(LIMITS) --fuzz $(INPUTS) --seed $(SEED)
 
 READER ?= vdb

@@ -94,6 +94,21 @@ def test_links_are_not_followed(tmp_path):
     assert hashes(elsewhere) == before
 
 
+@pytest.mark.parametrize("kind", ["link", "folder", "file"])
+def test_the_place_of_an_old_run_may_be_taken(tmp_path, kind):
+    folder, elsewhere = keyfluid.run(STILL, tmp_path / "run", threads=1).folder, tmp_path / "elsewhere"
+    fill(elsewhere, ["a.txt"])
+    if kind == "link":
+        (folder / ASIDE).symlink_to(elsewhere)
+    else:
+        fill(folder, [ASIDE if kind == "file" else f"{ASIDE}/mine.txt"])
+    before = hashes(tmp_path)
+    with pytest.raises(keyfluid.KeyfluidError, match="move it away"):
+        keyfluid.run(STILL, folder, overwrite=True, threads=1)
+    assert hashes(tmp_path) == before
+    assert keyfluid.resume(folder).finished
+
+
 def test_a_scene_s_own_folder_is_no_place_for_its_run(tmp_path):
     scene = write_scene(tmp_path, STILL)
     fill(tmp_path, ["mesh/body.ply"])

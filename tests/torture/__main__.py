@@ -7,11 +7,12 @@ import shutil
 import sys
 from pathlib import Path
 
-from torture import corpus, faults, fuzz, kills, memory, power, report
+from torture import corpus, faults, folders, fuzz, kills, memory, power, report
 from torture.children import scratch_folder, use_threads_that_fork
 
 PARTS = {
     "corpus": (corpus, 1, "replay what once failed, or 0"),
+    "folders": (folders, 1000, "random folders"),
     "kills": (kills, 1000, "kills over all scenes"),
     "faults": (faults, 300, "faults per method"),
     "power": (power, 100, "power cuts"),

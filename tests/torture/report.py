@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-PARTS = ("kills", "faults", "power", "memory", "fuzz", "corpus")
+PARTS = ("folders", "kills", "faults", "power", "memory", "fuzz", "corpus")
 
 
 class Tally:

@@ -16,6 +16,7 @@ from torture.disk import Disk
 from torture.readers import READERS, Reader
 from torture.shim import Operation
 
+PARTS = [("folders", 15), ("kills", 1), ("faults", 6), ("power", 4), ("fuzz", 1900), ("corpus", 1)]
 TESTS = Path(__file__).resolve().parent.parent
 
 
@@ -23,8 +24,8 @@ TESTS = Path(__file__).resolve().parent.parent
 def figures(tmp_path_factory):
     """All parts in small doses, as `make torture` runs them."""
     out = tmp_path_factory.mktemp("torture")
-    words = ["corpus", "kills", "faults", "power", "fuzz", "--scenes", "plume,edit", "--workers", "1"]
-    counts = ["--kills", "3", "--faults", "3", "--power", "4", "--fuzz", "2000", "--out", str(out)]
+    words = ["corpus", "folders", "kills", "faults", "power", "fuzz", "--scenes", "plume,edit", "--workers", "1"]
+    counts = ["--folders", "15", "--kills", "3", "--faults", "3", "--power", "4", "--fuzz", "2000", "--out", str(out)]
     paths = [str(TESTS), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     subprocess.run(
         [sys.executable, "-m", "torture", *words, *counts],
@@ -35,7 +36,7 @@ def figures(tmp_path_factory):
     return {path.stem: json.loads(path.read_text()) for path in out.glob("*.json")}
 
 
-@pytest.mark.parametrize(("part", "least"), [("kills", 1), ("faults", 6), ("power", 4), ("fuzz", 1900), ("corpus", 1)])
+@pytest.mark.parametrize(("part", "least"), PARTS)
 def test_nothing_fails(figures, part, least):
     assert figures[part]["failures"] == []
     assert sum(sum(kinds.values()) for kinds in figures[part]["rows"].values()) >= least

@@ -27,11 +27,13 @@ def move_aside(folder: OwnedFolder, inputs: Collection[Path] = ()) -> None:
     """Move the files of a run aside, its record too; raises, nothing touched, if one of them is not to be lost."""
     _require_replaceable(folder, inputs)
     aside = folder.path / ASIDE
-    if Record.read(aside) is not None:
+    if not aside.is_symlink() and Record.read(aside) is not None:
         # An older run still waits there: what is to be replaced now never began.
         folder.clear()
         folder.forget()
         return
+    if os.path.lexists(aside) and (aside.is_symlink() or not aside.is_dir() or any(aside.iterdir())):
+        raise KeyfluidError(f"{aside}: is not keyfluid's and stands where the old run would be kept; move it away")
     aside.mkdir(exist_ok=True)
     _move(folder.path, aside, folder.present())
     folder.record.close()
