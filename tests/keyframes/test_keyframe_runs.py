@@ -139,7 +139,7 @@ def test_killed_at_random_moments_it_ends_in_the_same_bits(tmp_path):
     keyfluid.resume(folder, threads=1)
     assert frames_of(folder) == frames_of(tmp_path / "whole")
     assert result_of(folder) == result_of(tmp_path / "whole")
-    assert len(list(folder.glob("checkpoint.*.npz"))) <= 11, "old parts are removed"
+    assert len(list(folder.glob("checkpoint.*.npz"))) <= 13, "the slots of eleven parts and one more are used again"
 
 
 def test_it_stops_when_asked_and_keeps_its_place(tmp_path):
