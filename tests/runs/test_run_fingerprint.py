@@ -15,6 +15,7 @@ import keyfluid
 from keyfluid.io import container
 from keyfluid.io.run import fingerprint
 from keyfluid.io.run.record import MARKER, Record
+from keyfluid.io.vdb import VdbGrid, write_vdb
 from keyfluid.scenes import Scene
 from keyfluid.scenes.inputs import FILE_KEYS, RUN_KEY, hashed_scene, input_files
 
@@ -305,6 +306,11 @@ def test_files_are_hashed_where_they_stand(tmp_path):
     start = 'shape = "disk", center = [0.4, 0.5], radius = 0.2'
     scene = keyfluid.load_scene(STILL.replace(start, f'npy = "{tmp_path / "a.npy"}"'))
     assert hashed_scene(scene)["smoke"]["initial"][0]["npy"].startswith(fingerprint.FILE)
+    write_vdb(tmp_path / "a.vdb", [VdbGrid("density", np.ones((2, 2, 1)))])
+    scene = keyfluid.load_scene(STILL.replace(start, f'vdb = "{tmp_path / "a.vdb"}"'))
+    before = hashed_scene(scene)["smoke"]["initial"][0]["vdb"]
+    write_vdb(tmp_path / "a.vdb", [VdbGrid("density", np.ones((2, 3, 1)))])
+    assert before != hashed_scene(scene)["smoke"]["initial"][0]["vdb"]
 
 
 def test_a_mesh_s_buffer_is_an_input_too(tmp_path):
