@@ -103,7 +103,7 @@ def child(scene: str, sets: Sequence[str], folder: str, threads: int) -> None:
 
     import keyfluid
     from keyfluid.controllers import controller_for
-    from keyfluid.controllers.interface import plan_lines
+    from keyfluid.controllers.method import plan_lines
     from keyfluid.runs.session import Progress
     from keyfluid.scenes import load_scene
     from keyfluid.scenes.problem import build

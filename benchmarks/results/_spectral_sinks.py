@@ -24,7 +24,7 @@ from keyfluid.objectives import DensityMatch
 from keyfluid.optimise import Lbfgs
 from keyfluid.rollout import Rollout
 from keyfluid.scenes import load_scene
-from keyfluid.scenes.problem import Problem, build
+from keyfluid.scenes.problem import BuiltScene, build
 from keyfluid.solids import Solids
 from keyfluid.threads import set_threads
 
@@ -55,7 +55,7 @@ def exact(grid: Grid, dt: float) -> Smoke:
 MODELS = {"loose: advected unprojected, 1e-3, Euler": loose, "exact: projected first": exact}
 
 
-def optimise(problem: Problem, model: Smoke, basis: type, iterations: int) -> Outcome:
+def optimise(problem: BuiltScene, model: Smoke, basis: type, iterations: int) -> Outcome:
     """A force per step, no price, L-BFGS from rest."""
     steps = problem.frames
     control = Control(basis(problem.grid, problem.dtype), Timing("step", steps, model.dt))

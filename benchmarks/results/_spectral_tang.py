@@ -28,7 +28,7 @@ from keyfluid.grid import Grid, Kind
 from keyfluid.operators.curl import Curl
 from keyfluid.runs.pictures import Painter
 from keyfluid.scenes import load_scene
-from keyfluid.scenes.problem import Problem, build
+from keyfluid.scenes.problem import BuiltScene, build
 
 SIZES = [64, 128, 256]
 EVALUATIONS = {64: 150, 128: 100, 256: 90}
@@ -121,7 +121,7 @@ BENCHMARKS = [
 ]
 
 
-def simulate(problem: Problem, force: Field | None) -> dict[int, np.ndarray]:
+def simulate(problem: BuiltScene, force: Field | None) -> dict[int, np.ndarray]:
     """Densities of all frames under a constant force."""
     steps, dt = SmokeSteps(problem), 1.0 / problem.fps
     state = {**problem.densities, "velocity": problem.velocity}

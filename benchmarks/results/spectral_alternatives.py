@@ -17,7 +17,7 @@ from scipy.optimize import linear_sum_assignment
 
 from keyfluid.controllers.keyframes.evaluation import Evaluation
 from keyfluid.controllers.keyframes.places import optimiser_of
-from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.stages import Stage, plan_stages
 from keyfluid.controls import ControlForcing
 from keyfluid.fields import Field
@@ -52,7 +52,7 @@ class Setting:
 
     def __init__(self, resolution: int) -> None:
         self.problem = build(load_scene(SCENE.format(n=resolution)))
-        self.settings = Settings.of(self.problem)
+        self.settings = SearchNumbers.of(self.problem)
         self.stage: Stage = plan_stages(self.problem, self.settings)[-1]
         self.evaluate = Evaluation(self.stage, self.settings)
         self.control = self.stage.control

@@ -11,7 +11,7 @@ import pytest
 import keyfluid
 from keyfluid.cli.start import summary
 from keyfluid.controllers.keyframes.evaluation import Evaluation
-from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.stages import plan_stages
 from keyfluid.controllers.step_size import ABOUT, cells_crossed
 from keyfluid.errors import BlowUp, KeyfluidError
@@ -169,7 +169,7 @@ def test_what_was_computed_before_stays(tmp_path):
 
 def evaluation():
     problem = build(load_scene(text("spectral", CALM)))
-    settings = Settings.of(problem)
+    settings = SearchNumbers.of(problem)
     return Evaluation(plan_stages(problem, settings)[-1], settings)
 
 

@@ -11,7 +11,7 @@ from keyfluid.boundary import Boundary
 from keyfluid.controllers.target.far_blur import far_blur
 from keyfluid.controllers.target.goal import Goal
 from keyfluid.controllers.target.schedule import acting, turns
-from keyfluid.controllers.target.settings import Settings
+from keyfluid.controllers.target.settings import TargetNumbers
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field, density
 from keyfluid.grid import Grid, Kind
@@ -201,21 +201,22 @@ def test_targets_act_in_turn():
 
 
 def test_coefficients_have_the_defaults_of_the_documentation():
-    made = Settings(strength=2.0, side=3.0).coefficients(2.0, 0.5, 1.0, 0.15)
+    made = TargetNumbers(strength=2.0, side=3.0).coefficients(2.0, 0.5, 1.0, 0.15)
     assert (made.force, made.damping, made.gathering) == pytest.approx((2 * 8 * 9 / (4 * 0.5), 12.0, 0.024 * 9 / 0.5))
-    dense, second = Settings().coefficients(1 / 24, 1.0, 1.0, 0.05), Settings().coefficients(1.0, 1.0, 1.0, 0.05)
+    usual = TargetNumbers()
+    dense, second = usual.coefficients(1 / 24, 1.0, 1.0, 0.05), usual.coefficients(1.0, 1.0, 1.0, 0.05)
     assert dense == second
-    assert Settings(v_d=3.0, damping=2.0).coefficients(1.0, 1.0, 0.5, 0.05).damping == 3.0
-    coarse = Settings().coefficients(1.0, 1.0, 1.0, 0.1)
+    assert TargetNumbers(v_d=3.0, damping=2.0).coefficients(1.0, 1.0, 0.5, 0.05).damping == 3.0
+    coarse = TargetNumbers().coefficients(1.0, 1.0, 1.0, 0.1)
     assert (coarse.force, coarse.gathering) == pytest.approx((4 * second.force, second.gathering / 16))
 
 
 def test_the_blur_narrows_in_the_first_half_of_a_turn():
-    widths = [Settings(side=2.0).width_at(share, 1.0) for share in (0.0, 0.12, 0.13, 0.26, 0.4, 0.5, 2.0)]
+    widths = [TargetNumbers(side=2.0).width_at(share, 1.0) for share in (0.0, 0.12, 0.13, 0.26, 0.4, 0.5, 2.0)]
     assert widths == pytest.approx([0.4, 0.4, 0.4 / 2**0.5, 0.2, 0.2 / 2**0.5, 0.1, 0.1])
-    assert Settings().width_at(0.0, 1 / 24) == 0.05
-    assert Settings(reach=0.0).width_at(0.0, 1.0) == 0.05
-    assert Settings(sigma=0.3).width_at(0.0, 1.0) == 0.3
+    assert TargetNumbers().width_at(0.0, 1 / 24) == 0.05
+    assert TargetNumbers(reach=0.0).width_at(0.0, 1.0) == 0.05
+    assert TargetNumbers(sigma=0.3).width_at(0.0, 1.0) == 0.3
 
 
 def test_a_target_without_smoke_is_refused():

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from target_cases import MemoryShell, problem, quality, run
 
-from keyfluid.controllers.interface import Stopped
+from keyfluid.controllers.shell import Stopped
 from keyfluid.controllers.target.controller import Plan, Target
-from keyfluid.controllers.target.settings import Settings
+from keyfluid.controllers.target.settings import TargetNumbers
 from keyfluid.controllers.target.steps import Steps
 from keyfluid.errors import KeyfluidError
 from keyfluid.threads import set_threads
 
 
 def steps_of(made, **changes):
-    settings = Settings(**changes)
+    settings = TargetNumbers(**changes)
     return Plan(made, settings), Steps(made, settings)
 
 

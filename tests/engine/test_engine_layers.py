@@ -4,6 +4,7 @@
     runs
     scenes  io  render  shapes  gallery
     controllers
+    problem
     objectives  controls  optimise
     verify                        imports rollouts and all below; controllers and the command line may use it
     rollout
@@ -11,7 +12,7 @@
     operators
     solvers
     kernels
-    grid  fields  boundary  solids  threads  errors
+    grid  fields  boundary  solids  threads  tables  errors
 
 Imports inside functions count: they are still dependencies. A module may import from its own layer.
 """
@@ -27,7 +28,7 @@ import keyfluid
 
 SOURCE = Path(keyfluid.__file__).parent
 LAYERS = [
-    ["errors", "boundary", "grid", "fields", "solids", "threads"],
+    ["errors", "boundary", "grid", "fields", "solids", "threads", "tables"],
     ["kernels"],
     ["solvers"],
     ["operators"],
@@ -35,6 +36,7 @@ LAYERS = [
     ["rollout"],
     ["verify"],
     ["objectives", "controls", "optimise"],
+    ["problem"],
     ["controllers"],
     ["scenes", "io", "render", "shapes", "gallery"],
     ["runs"],

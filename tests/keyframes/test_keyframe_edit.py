@@ -9,7 +9,7 @@ from PIL import Image
 
 import keyfluid
 from keyfluid.controllers.keyframes.evaluation import Evaluation
-from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.stages import plan_stages
 from keyfluid.errors import KeyfluidError
 from keyfluid.verify import observed_order
@@ -120,7 +120,7 @@ def test_an_edit_has_a_preview(steered):
 def test_the_gradient_of_an_edit(steered):
     text = edit_of(steered, "move = [0.1, 0.05]", control="coarse = 0\nbeta = 0.5")
     problem = problem_of(text.replace("[output]", '[simulation]\nprecision = "float32"\n[output]'))
-    settings = Settings.of(problem)
+    settings = SearchNumbers.of(problem)
     evaluate = Evaluation(plan_stages(problem, settings)[-1], settings)
     random = np.random.default_rng(5)
     x, p = (0.02 * random.standard_normal(evaluate.control.count).astype(np.float32) for _ in range(2))

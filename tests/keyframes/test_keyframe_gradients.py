@@ -7,7 +7,7 @@ import pytest
 from keyframe_scenes import deep, flat, problem_of
 
 from keyfluid.controllers.keyframes.evaluation import Evaluation, Goal
-from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.stages import plan_stages
 from keyfluid.controllers.keyframes.windows import Window
 from keyfluid.fields import Field, density
@@ -37,7 +37,7 @@ DEEP = {
 
 def slope_of(text, start=None, goal=None, window=None):
     problem = problem_of(text)
-    settings = Settings.of(problem)
+    settings = SearchNumbers.of(problem)
     evaluate = Evaluation(plan_stages(problem, settings, window)[-1], settings, start, goal)
     random = np.random.default_rng(5)
     size = 0.3 / np.sqrt(evaluate.control.basis.count)
@@ -103,9 +103,9 @@ def test_the_gradient_of_a_window_that_begins_and_ends_in_given_states():
     goal = Goal(some_state(problem, 2), 3.0)
     slope, evaluate = slope_of(text, some_state(problem, 1), goal, Window(2, 5))
     assert slope == pytest.approx(2.0, abs=0.1)
-    alone, _ = Evaluation(
-        plan_stages(problem, Settings.of(problem), Window(2, 5))[-1], Settings.of(problem), some_state(problem, 1)
-    )(evaluate.control.zeros())
+    settings = SearchNumbers.of(problem)
+    window = plan_stages(problem, settings, Window(2, 5))[-1]
+    alone, _ = Evaluation(window, settings, some_state(problem, 1))(evaluate.control.zeros())
     both, _ = evaluate(evaluate.control.zeros())
     assert both > alone + 0.1
 

@@ -18,7 +18,7 @@ from keyframe_scenes import problem_of
 
 import keyfluid
 from keyfluid.controllers.keyframes.layers import plan_layers
-from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.task import Task
 from keyfluid.controllers.keyframes.windows import Window
 from keyfluid.controllers.keyframes.workers import solving
@@ -158,7 +158,7 @@ def workers():
 
 def test_a_fault_in_a_process_is_told():
     problem = problem_of(SCENE)
-    poor = replace(Settings.of(problem), budget=1000)
+    poor = replace(SearchNumbers.of(problem), budget=1000)
     task = Task(problem, poor, Window(0, 5), None, None, None, (5,))
     with pytest.raises(KeyfluidError, match="too small"), solving(2, lambda: False) as solve:
         list(solve([task]))
@@ -167,7 +167,7 @@ def test_a_fault_in_a_process_is_told():
 def test_a_worker_ends_with_its_parent(tmp_path):
     """A process is killed while its worker solves a window that would take an hour."""
     problem = problem_of(SCENE.replace("resolution = 16", "resolution = 160"))
-    patient = replace(Settings.of(problem), iterations=10**6, tau=-1.0)
+    patient = replace(SearchNumbers.of(problem), iterations=10**6, tau=-1.0)
     task = Task(problem, patient, Window(0, 5), None, None, None, (5,))
     (tmp_path / "task").write_bytes(pickle.dumps(task))
     parent = subprocess.Popen(

@@ -10,7 +10,7 @@ from particle_cases import SCENE, cube, points
 
 from keyfluid.controllers.particles.control import ControlParticles, shepard
 from keyfluid.controllers.particles.lattice import Densities
-from keyfluid.controllers.particles.settings import PRESETS, Settings
+from keyfluid.controllers.particles.settings import PRESETS, ParticleNumbers
 from keyfluid.controllers.particles.streams import Stream, key
 from keyfluid.grid import Grid
 from keyfluid.scenes import load_scene
@@ -18,7 +18,7 @@ from keyfluid.scenes import load_scene
 
 def settings(**changes):
     control = load_scene(SCENE).control
-    return Settings.of(control.model_copy(update=changes), Grid((20, 18, 16), 0.05))
+    return ParticleNumbers.of(control.model_copy(update=changes), Grid((20, 18, 16), 0.05))
 
 
 def crowd(count=300):
@@ -143,7 +143,7 @@ def test_darts_cover_the_smoke_evenly():
 
 def test_table_2_is_a_preset():
     paper = load_scene(SCENE.replace("markers = 3000", 'preset = "table2"').replace("control_particles = 200\n", ""))
-    chosen = Settings.of(paper.control, Grid((200, 180, 160), 0.005))
+    chosen = ParticleNumbers.of(paper.control, Grid((200, 180, 160), 0.005))
     assert (chosen.markers, chosen.control_particles) == (400_000, 10_000)
     assert (chosen.marker_radius, chosen.control_radius) == (0.01, 0.01)
     assert chosen.strength == 3.0

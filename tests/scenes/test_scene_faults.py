@@ -11,13 +11,13 @@ from PIL import Image
 from pydantic import Field, ValidationError
 from scene_texts import LETTER, VOLUME, letter, write_scene
 
+from keyfluid.controllers.free.settings import FreeSettings
 from keyfluid.errors import KeyfluidError
 from keyfluid.scenes import Scene, SceneErrors, load_scene
 from keyfluid.scenes.bodies import Table
-from keyfluid.scenes.control import NoControl
 from keyfluid.scenes.faults import from_validation
 from keyfluid.scenes.problem import build
-from keyfluid.scenes.wants import Positive
+from keyfluid.tables import Positive
 
 
 def faults_of(text, overrides=(), folder=None):
@@ -236,7 +236,7 @@ class Pull(Table):
 
 
 class TwoMethods(Scene):
-    control: Annotated[NoControl | Pull, Field(discriminator="method")] = NoControl()
+    control: Annotated[FreeSettings | Pull, Field(discriminator="method")] = FreeSettings()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from keyfluid.runs.frames import Frames
     from keyfluid.runs.outputs import Writable
-    from keyfluid.scenes.problem import Problem
+    from keyfluid.scenes.problem import BuiltScene
 
 Folder = Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)]
 
@@ -163,7 +163,7 @@ def _opened(folder: Path, sets: list[str], allowed: tuple[str, ...]):  # type: i
 
 
 def _seen(
-    problem: Problem, frames: Frames, place: Writable, view: str, frame: int | None, extinction: float | None
+    problem: BuiltScene, frames: Frames, place: Writable, view: str, frame: int | None, extinction: float | None
 ) -> Path:
     """A frame as a [[picture]] sees it, one pixel per cell and at least 256: to paint over."""
     import numpy as np

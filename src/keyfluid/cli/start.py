@@ -192,7 +192,7 @@ def _run_scene(
 ) -> tuple[RunResult, Path]:
     from keyfluid.cli.progress import Display, StopSwitch
     from keyfluid.controllers import controller_for
-    from keyfluid.controllers.interface import plan_lines
+    from keyfluid.controllers.method import plan_lines
     from keyfluid.runs.estimate import estimate
     from keyfluid.runs.run import choose_threads, run_problem
     from keyfluid.runs.session import after_a_second

@@ -1,14 +1,17 @@
-"""Methods by name. A new one adds a line to METHODS and its [control] model to scenes/control.py."""
+"""Methods by name, a folder each. A new one adds a line to METHODS, and its settings to scenes/control.py."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from keyfluid.controllers.interface import Controller
 from keyfluid.errors import KeyfluidError
 
+if TYPE_CHECKING:
+    from keyfluid.controllers.method import Controller
+
 METHODS = {
-    "none": "keyfluid.controllers.free:Free",
+    "none": "keyfluid.controllers.free.controller:Free",
     "particles": "keyfluid.controllers.particles.controller:Particles",
     "adjoint": "keyfluid.controllers.keyframes.controller:Keyframes",
     "spectral": "keyfluid.controllers.keyframes.controller:Keyframes",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from keyfluid.controllers.interface import Keyframe, Problem
 from keyfluid.controllers.march import Advance, Clock
 from keyfluid.controllers.smoke_steps import ROUNDING, mass_of
 from keyfluid.errors import BlowUp
@@ -15,6 +14,7 @@ from keyfluid.models.stage import State, run_stages
 from keyfluid.operators.project import divergence
 from keyfluid.operators.redistance import Redistance
 from keyfluid.operators.wet import Wet
+from keyfluid.problem import Keyframe, Problem
 
 _MOST_CELLS = 40.0
 """Cells that liquid may cross in a step before it is no longer a simulation of anything."""
@@ -99,6 +99,7 @@ class LiquidSteps:
 
     def _build(self, dt: float) -> Liquid:
         problem, liquid = self.problem, self.problem.liquid
+        assert liquid is not None
         gravity = [0.0] * problem.grid.dim
         gravity[problem.up] = -float(liquid.gravity)
         return Liquid(
@@ -109,9 +110,9 @@ class LiquidSteps:
             viscosity=liquid.viscosity,
             solids=problem.solids if problem.solids.move else problem.solids(0.0),
             taps=self._taps,
-            order=problem.scene.simulation.order,
-            keep_volume=liquid.volume == "keep",
-            sequence=LIQUID_ORDER if liquid.order == "projected" else MCNAMARA_LIQUID_ORDER,
+            order=problem.engine.order,
+            keep_volume=liquid.keep_volume,
+            sequence=MCNAMARA_LIQUID_ORDER if liquid.paper_order else LIQUID_ORDER,
         )
 
     def _tap(self, index: int) -> Tap:

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyfluid.controllers.interface import Checkpoint, FrameRecord, Problem, Shell, Stopped
+from keyfluid.controllers.shell import Checkpoint, Shell, Stopped
 from keyfluid.controllers.step_size import tell_if_fast, too_many_steps
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.stage import State
+from keyfluid.problem import FrameRecord, Problem
 
 MOST_STEPS = 4096
 """Steps of a frame beyond which something has blown up."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from keyfluid.controllers.interface import Problem
 from keyfluid.controllers.march import Advance, Clock
 from keyfluid.controllers.step_size import cells_crossed
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.smoke import Emitter, Smoke
 from keyfluid.models.stage import State, run_stages
+from keyfluid.problem import Problem
 
 _MODELS = 4
 """Step lengths whose models are kept; a hierarchy of the pressure solver lives in each."""
@@ -60,7 +60,7 @@ class SmokeSteps:
 
     def _build(self, dt: float) -> Smoke:
         problem = self.problem
-        simulation = problem.scene.simulation
+        simulation = problem.engine
         return Smoke(
             problem.grid,
             dt,

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import math
 
-from keyfluid.controllers.interface import Problem, Shell
+from keyfluid.controllers.shell import Shell
 from keyfluid.errors import BlowUp
+from keyfluid.problem import Problem
 
 FAST = 0.1
 """Share of the longest side that smoke may cross in a step before a run is told to take more of them."""
@@ -50,7 +51,7 @@ def tell_if_fast(problem: Problem, shell: Shell, cells: float, time: float) -> N
         advice = "lower simulation.cfl"
     else:
         advice = f"raise time.steps_per_frame from {steps} to {math.ceil(steps * cells / most)} or more"
-        if problem.scene.control.method not in _FIXED_STEPS:
+        if problem.method not in _FIXED_STEPS:
             advice += ', or set it to "auto"'
     shell.note(
         f"warning: at {time:.3g} s the smoke crosses {cells:.1f} cells in a step; beyond a tenth of the domain "
@@ -85,6 +86,6 @@ def _to_blame(problem: Problem) -> str:
 def _remedy(problem: Problem) -> str:
     key, value = _to_blame(problem), {"smoke.vorticity": problem.vorticity, "smoke.buoyancy": problem.buoyancy}
     lower = f"lower it from {value[key]:g}" if key in value else "lower forces and velocities"
-    if problem.steps_per_frame is None or problem.scene.control.method == "target":
+    if problem.steps_per_frame is None or problem.method == "target":
         return lower
     return f"{lower}, or take more steps per frame"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from keyfluid.controllers.interface import Problem
 from keyfluid.controllers.liquid_steps import LiquidSteps
 from keyfluid.controllers.march import Advance, Clock
 from keyfluid.controllers.smoke_steps import SmokeSteps
 from keyfluid.fields import Field
 from keyfluid.models.stage import State
+from keyfluid.problem import Problem
 from keyfluid.rollout.rollout import Model
 
 

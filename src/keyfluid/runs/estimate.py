@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from keyfluid.controllers.interface import Controller, simulations, stored_bytes
-from keyfluid.scenes.problem import Problem
+from keyfluid.controllers.method import Controller, simulations, stored_bytes
+from keyfluid.scenes.problem import BuiltScene
 from keyfluid.threads import threads
 
 # Nanoseconds of one thread per cell and step, with one density; measured on a laptop core at 192 x 288 and 96^3.
@@ -25,7 +25,7 @@ class Estimate:
         return f"about {size_words(self.memory)} of memory, {size_words(self.disk)} on disk, {time_words(self.seconds)}"
 
 
-def estimate(problem: Problem, controller: Controller) -> Estimate:
+def estimate(problem: BuiltScene, controller: Controller) -> Estimate:
     grid = problem.grid
     steps = problem.frames * (problem.steps_per_frame or _likely_steps(problem))
     bodies = problem.solids(0.0) is not None
@@ -39,7 +39,7 @@ def estimate(problem: Problem, controller: Controller) -> Estimate:
     )
 
 
-def _likely_steps(problem: Problem) -> int:
+def _likely_steps(problem: BuiltScene) -> int:
     """Of a frame with "auto", from the winds and the speed that lifted smoke reaches over half the domain."""
     lift = abs(problem.buoyancy) * max(problem.peaks.values(), default=1.0)
     if problem.liquid is not None:

@@ -15,9 +15,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from keyfluid.boundary import Boundary
-from keyfluid.controllers.interface import Problem
 from keyfluid.fields import Field
 from keyfluid.grid import Grid
+from keyfluid.problem import Problem
 
 PARTS = 4
 

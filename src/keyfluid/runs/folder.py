@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import keyfluid
-from keyfluid.controllers.interface import Checkpoint
+from keyfluid.controllers.shell import Checkpoint
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.atomic import DiskError, write_whole
 from keyfluid.io.run.aside import ASIDE, discard, move_aside, recover

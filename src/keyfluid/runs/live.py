@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from keyfluid.controllers.interface import FrameRecord
 from keyfluid.controllers.particles.controller import densities_of, faces_of
 from keyfluid.controllers.particles.simulation import Report, Simulation
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.fields import Field
+from keyfluid.problem import FrameRecord
 from keyfluid.runs.frames import MemoryFrames
 from keyfluid.runs.pictures import Painter
 from keyfluid.runs.session import Session

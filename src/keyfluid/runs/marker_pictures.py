@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from keyfluid.controllers.particles.settings import Settings
+from keyfluid.controllers.particles.settings import ParticleNumbers
 from keyfluid.render.camera import Camera
 from keyfluid.render.colour import parse_colour
 from keyfluid.render.lighting import OPTICAL_DEPTH, Light
@@ -22,7 +22,7 @@ from keyfluid.render.markers import (
     speed_colours,
 )
 from keyfluid.runs.frames import Frame, Frames
-from keyfluid.scenes.problem import Problem
+from keyfluid.scenes.problem import BuiltScene
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class View:
 class MarkerPainter:
     """Draws frames that hold markers; keeps the light of the last few, which the next ones blend with."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: BuiltScene) -> None:
         self.problem = problem
         self._kept: dict[int, Shades] = {}
 
@@ -64,7 +64,7 @@ class MarkerPainter:
         """The markers of a frame, all kinds of smoke together."""
         problem = self.problem
         control: Any = problem.scene.control
-        settings = Settings.of(control, problem.grid)
+        settings = ParticleNumbers.of(control, problem.grid)
         positions, colours, volumes = [], [], []
         for name in problem.densities:
             positions.append(frame.particles[f"{name}.markers"])

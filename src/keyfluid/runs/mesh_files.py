@@ -10,11 +10,11 @@ from keyfluid.io.atomic import write_whole
 from keyfluid.io.ply import mesh_bytes
 from keyfluid.runs.frames import Frame
 from keyfluid.runs.vdb_files import turn_of
-from keyfluid.scenes.problem import Problem
+from keyfluid.scenes.problem import BuiltScene
 from keyfluid.shapes.isosurface import isosurface
 
 
-def write_mesh(path: Path, problem: Problem, frame: Frame) -> None:
+def write_mesh(path: Path, problem: BuiltScene, frame: Frame) -> None:
     """The surface of one frame; an empty mesh where there is no liquid."""
     assert frame.surface is not None
     vertices, triangles = isosurface(frame.surface, problem.grid.spacing)

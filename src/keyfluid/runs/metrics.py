@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 
 from keyfluid.boundary import Boundary
-from keyfluid.controllers.interface import FrameRecord, Keyframe, Problem
 from keyfluid.fields import Field, density
 from keyfluid.objectives.density import relative_error
 from keyfluid.objectives.velocity import root_mean_square
 from keyfluid.operators.project import relative_divergence
+from keyfluid.problem import FrameRecord, Keyframe, Problem
 from keyfluid.runs.flow_map import transported
 from keyfluid.runs.frames import Frames
 
@@ -149,7 +149,7 @@ def mass_drift(metas: Sequence[Mapping[str, Any]]) -> float:
 def mass_may_change(problem: Problem) -> list[str]:
     """The keys by which a scene lets smoke leave, or has it made and removed."""
     keys = ["domain.boundary"] if Boundary.OPEN in problem.grid.boundary else []
-    return [*keys, "control.equalise"] if getattr(problem.scene.control, "equalise", 0) else keys
+    return [*keys, "control.equalise"] if getattr(problem.control, "equalise", 0) else keys
 
 
 def liquid_numbers(metas: Sequence[Mapping[str, Any]]) -> dict[str, float]:

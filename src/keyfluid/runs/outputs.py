@@ -27,7 +27,7 @@ from keyfluid.runs.pictures import Film, Painter
 from keyfluid.runs.ply_files import write_points
 from keyfluid.runs.vdb_files import vdb_name, write_frame
 from keyfluid.scenes import dump_scene
-from keyfluid.scenes.problem import Problem
+from keyfluid.scenes.problem import BuiltScene
 
 STRIP_FRAMES = 6
 _FORCE_MAPS = 4
@@ -48,7 +48,7 @@ class Outputs:
     """Writes the outputs of a run to its folder, or to another, each file whole or not at all."""
 
     def __init__(
-        self, problem: Problem, frames: Frames, folder: Writable, told: Told | None = None, size: int | None = None
+        self, problem: BuiltScene, frames: Frames, folder: Writable, told: Told | None = None, size: int | None = None
     ) -> None:
         self.problem, self.frames, self.folder = problem, frames, folder
         self._told = told or (lambda what, done, total: None)
@@ -64,7 +64,7 @@ class Outputs:
             self.write_vdb("vdb/")
         if getattr(self.problem.scene.control, "ply", False):
             self.write_ply("ply/")
-        if self.problem.liquid is not None and self.problem.liquid.mesh and self.problem.grid.dim == 3:
+        if self.problem.scene.liquid is not None and self.problem.scene.liquid.mesh and self.problem.grid.dim == 3:
             self.write_meshes("mesh/")
         if output.png:
             self.write_png("png/")
@@ -89,7 +89,7 @@ class Outputs:
         """The liquid's surface of every frame."""
         self._write_each("mesh", prefix, write_mesh)
 
-    def _write_each(self, what: str, prefix: str, write: Callable[[Path, Problem, Frame], None]) -> None:
+    def _write_each(self, what: str, prefix: str, write: Callable[[Path, BuiltScene, Frame], None]) -> None:
         indices = self.frames.store.indices()
         for index in indices:
             self._told(what, index, indices[-1])

@@ -24,7 +24,7 @@ from keyfluid.render.colour import Colour
 from keyfluid.render.liquid import render_liquid_plane, render_liquid_volume
 from keyfluid.runs.frames import Frames
 from keyfluid.runs.marker_pictures import MarkerPainter, View
-from keyfluid.scenes.problem import Problem
+from keyfluid.scenes.problem import BuiltScene
 
 Picture = np.ndarray
 
@@ -32,7 +32,7 @@ Picture = np.ndarray
 class Painter:
     """Draws densities of a scene; frame and time place the bodies and the camera."""
 
-    def __init__(self, problem: Problem, size: int | None = None) -> None:
+    def __init__(self, problem: BuiltScene, size: int | None = None) -> None:
         self.problem = problem
         self.size = size or problem.scene.output.size
         self._up = problem.scene.domain.up
@@ -194,5 +194,5 @@ def _colour(value: str | Sequence[float]) -> Colour:
     return value if isinstance(value, str) else _three(value)
 
 
-def colour_of(problem: Problem, field: str) -> Colour:
+def colour_of(problem: BuiltScene, field: str) -> Colour:
     return _colour(problem.colours[field])

@@ -11,10 +11,10 @@ from keyfluid.io.ply import ply_bytes
 from keyfluid.render.colour import to_srgb
 from keyfluid.runs.frames import Frame
 from keyfluid.runs.marker_pictures import MarkerPainter
-from keyfluid.scenes.problem import Problem
+from keyfluid.scenes.problem import BuiltScene
 
 
-def write_points(path: Path, problem: Problem, frame: Frame) -> None:
+def write_points(path: Path, problem: BuiltScene, frame: Frame) -> None:
     """The markers of one frame, all kinds of smoke one after the other."""
     names = list(problem.densities)
     position = np.concatenate([frame.particles[f"{name}.markers"] for name in names], axis=1)

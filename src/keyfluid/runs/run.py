@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from keyfluid.controllers import controller_for
-from keyfluid.controllers.interface import Stopped, begins_from_frames, check_first
+from keyfluid.controllers.method import begins_from_frames, check_first
+from keyfluid.controllers.shell import Stopped
 from keyfluid.errors import KeyfluidError, SceneError, WorkerDied
 from keyfluid.io.atomic import DiskError
 from keyfluid.rollout.allocation import give_back_large_arrays
@@ -20,7 +21,7 @@ from keyfluid.runs.session import Listener, Progress, Session, after_a_second
 from keyfluid.runs.watch import Watch
 from keyfluid.scenes import Scene, load_scene
 from keyfluid.scenes.checks import all_bodies
-from keyfluid.scenes.problem import Problem, build
+from keyfluid.scenes.problem import BuiltScene, build
 from keyfluid.threads import available, set_threads
 
 SMALL_GRID = 150_000
@@ -33,7 +34,7 @@ class RunResult:
 
     metrics: dict[str, Any]
     frames: Frames
-    problem: Problem
+    problem: BuiltScene
     folder: Path | None
 
     @property
@@ -67,13 +68,13 @@ def run(
     return run_problem(problem, folder, overwrite, progress, should_stop)
 
 
-def choose_threads(problem: Problem, wanted: int | None) -> None:
+def choose_threads(problem: BuiltScene, wanted: int | None) -> None:
     """As many threads as asked for; if nobody asked, one for small grids and all cores for others."""
     set_threads(wanted if wanted is not None else 1 if problem.grid.count < SMALL_GRID else available())
 
 
 def run_problem(
-    problem: Problem,
+    problem: BuiltScene,
     folder: str | Path | None = None,
     overwrite: bool = False,
     progress: Listener | None = None,
@@ -171,7 +172,7 @@ def open_run(folder: str | Path) -> RunResult:
 
 
 def _go(
-    session: Session, problem: Problem, compute: Callable[..., None], progress: Listener | None
+    session: Session, problem: BuiltScene, compute: Callable[..., None], progress: Listener | None
 ) -> RunResult:
     folder = session.folder
 

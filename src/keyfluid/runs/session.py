@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 
 from keyfluid.controllers import controller_for
-from keyfluid.controllers.interface import Checkpoint, FrameRecord, Stopped, begins_from_frames, films_again
+from keyfluid.controllers.method import begins_from_frames, films_again
+from keyfluid.controllers.shell import Checkpoint, Stopped
 from keyfluid.errors import KeyfluidError, SceneError
+from keyfluid.problem import FrameRecord
 from keyfluid.runs import metrics
 from keyfluid.runs.folder import RunFolder
 from keyfluid.runs.frames import PARTICLES, Frames, FrameStore, MemoryFrames
 from keyfluid.runs.memory import peak_memory_mb
 from keyfluid.runs.outputs import Outputs
 from keyfluid.runs.watch import Watch
-from keyfluid.scenes.problem import Problem, build
+from keyfluid.scenes.problem import BuiltScene, build
 from keyfluid.scenes.told import Told
 from keyfluid.threads import threads
 
@@ -58,7 +60,7 @@ class Session:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: BuiltScene,
         method: str,
         folder: RunFolder | None = None,
         listener: Listener | None = None,
@@ -160,7 +162,7 @@ class Session:
     def log(self, **values: float) -> None:
         self._logged.append({name: _plain(value) for name, value in values.items()})
 
-    def other_run(self, folder: str) -> tuple[Problem, Checkpoint]:
+    def other_run(self, folder: str) -> tuple[BuiltScene, Checkpoint]:
         """Named by control.start, the only key that asks for one."""
         try:
             place = RunFolder.find(folder)

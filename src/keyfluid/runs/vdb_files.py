@@ -18,7 +18,7 @@ from keyfluid.io.vdb.grid import MetadataValue
 from keyfluid.render.colour import parse_colour
 from keyfluid.runs.frames import Frame
 from keyfluid.runs.pictures import centred, colour_of
-from keyfluid.scenes.problem import Problem
+from keyfluid.scenes.problem import BuiltScene
 
 _NAMES = {"houdini": {"vel": "vel", "Cd": "Cd"}, "blender": {"vel": "velocity", "Cd": "color"}}
 BAND = 3.0
@@ -28,11 +28,11 @@ _TO_Z_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 """(x, y, z) with y up to (x, -z, y) with z up: a quarter turn about x."""
 
 
-def vdb_name(problem: Problem, index: int) -> str:
+def vdb_name(problem: BuiltScene, index: int) -> str:
     return f"{problem.scene.name}.{problem.scene.output.start_frame + index:04d}.vdb"
 
 
-def write_frame(path: Path, problem: Problem, frame: Frame) -> None:
+def write_frame(path: Path, problem: BuiltScene, frame: Frame) -> None:
     """One file of the sequence."""
     output = problem.scene.output
     metadata: dict[str, MetadataValue] = {
@@ -45,7 +45,7 @@ def write_frame(path: Path, problem: Problem, frame: Frame) -> None:
     write_vdb(path, grids_of(problem, frame), metadata, half=output.half)
 
 
-def grids_of(problem: Problem, frame: Frame) -> list[VdbGrid]:
+def grids_of(problem: BuiltScene, frame: Frame) -> list[VdbGrid]:
     names = _NAMES[problem.scene.output.names]
     turn = turn_of(problem)
     transform = np.eye(4)
@@ -83,7 +83,7 @@ def grids_of(problem: Problem, frame: Frame) -> list[VdbGrid]:
     return grids
 
 
-def turn_of(problem: Problem) -> np.ndarray:
+def turn_of(problem: BuiltScene) -> np.ndarray:
     """From the scene's axes to those of files."""
     have, want = problem.scene.domain.up, problem.scene.output.up or problem.scene.domain.up
     if have == want:
@@ -96,7 +96,7 @@ def _deep(values: np.ndarray) -> np.ndarray:
     return values if values.ndim == 3 else values[:, :, None]
 
 
-def _mixed_colour(problem: Problem, frame: Frame) -> np.ndarray:
+def _mixed_colour(problem: BuiltScene, frame: Frame) -> np.ndarray:
     """Mean of the fields' colours (linear light) weighted by density; 0 where there is no smoke."""
     total = np.asarray(sum(frame.densities.values()))
     mixed = np.zeros((*total.shape, 3), np.float32)

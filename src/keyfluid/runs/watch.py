@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from keyfluid.controllers.particles.settings import Settings
+from keyfluid.controllers.particles.settings import ParticleNumbers
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.atomic import write_whole
 from keyfluid.render import save_png
@@ -21,14 +21,14 @@ from keyfluid.runs.frames import Frames
 from keyfluid.runs.outputs import Writable
 from keyfluid.runs.pictures import Painter
 from keyfluid.scenes import load_scene
-from keyfluid.scenes.problem import Problem
+from keyfluid.scenes.problem import BuiltScene
 
 
 def _say(line: str) -> None:
     print(line, file=sys.stderr)
 
 
-def need_method(problem: Problem) -> None:
+def need_method(problem: BuiltScene) -> None:
     """Raise for methods that can't change while they run."""
     if problem.scene.control.method != "particles":
         raise KeyfluidError(
@@ -41,7 +41,7 @@ class Watch:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: BuiltScene,
         path: Path,
         overrides: Sequence[str],
         folder: Writable,
@@ -62,7 +62,7 @@ class Watch:
         try:
             scene = load_scene(self.path, self.overrides)
             if scene.control.method == "particles":
-                Settings.of(scene.control, self.problem.grid)
+                ParticleNumbers.of(scene.control, self.problem.grid)
         except KeyfluidError as error:
             self._say(f"{self.path.name} was saved with faults and is not taken up: {str(error).splitlines()[0]}")
             return current

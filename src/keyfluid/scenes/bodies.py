@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from keyfluid.scenes.wants import (
+from keyfluid.tables import (
     Angles,
+    File,
     Flag,
     Positive,
+    Table,
     Vector,
     Wants,
-    absolute,
     is_number,
     is_numbers,
     number,
@@ -20,7 +21,6 @@ from keyfluid.scenes.wants import (
     words,
 )
 
-File = Annotated[str, words(4096), AfterValidator(absolute)]
 ShapeName = Literal[
     "disk", "sphere", "ring", "torus", "box", "capsule", "cylinder", "cone", "star", "cross", "heart"
 ]
@@ -60,12 +60,6 @@ KIND_KEYS: dict[str, tuple[str, ...]] = {
     "run": ("run_frame", "move", "twist", "bend", "paint"),
 }
 """The keys that only go with one kind of body."""
-
-
-class Table(BaseModel):
-    """A TOML table; unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
 
 
 class Placed(Table):

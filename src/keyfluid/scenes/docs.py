@@ -34,7 +34,7 @@ from keyfluid.scenes.model import (
     Source,
     Time,
 )
-from keyfluid.scenes.wants import Wants
+from keyfluid.tables import Wants
 
 _INTRODUCTION = """# Scene files
 

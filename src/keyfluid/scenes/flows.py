@@ -5,27 +5,14 @@ Its speed, by which misses are measured, is that of the velocity wanted; for res
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from keyfluid.errors import SceneError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
+from keyfluid.problem import Flow, share_of_faces
 from keyfluid.scenes.keyframes import region
 from keyfluid.scenes.model import FlowEntry, Scene
-from keyfluid.scenes.present import share_of_faces
-
-
-@dataclass(frozen=True, eq=False)
-class Flow:
-    """A velocity wanted on faces at a frame; mask: how much each face counts; speed: that of a full miss, m/s."""
-
-    frame: int
-    velocity: Field
-    mask: Field
-    speed: float
-    weight: float
 
 
 def place_flow(entry: FlowEntry, scene: Scene, grid: Grid, path: str, dtype: np.dtype) -> Flow:

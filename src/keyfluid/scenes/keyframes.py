@@ -14,16 +14,16 @@ The bound |sort(rho0) - sort(rho*)| / |rho*| is what no force gets below; emitte
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.grid import Grid
+from keyfluid.problem import Emission, Keyframe
 from keyfluid.scenes.checks import start_path
 from keyfluid.scenes.model import KeyframeEntry, Mask, Scene
 from keyfluid.scenes.obstacles import Obstacles
-from keyfluid.scenes.present import Emission, values_present
+from keyfluid.scenes.present import values_present
 from keyfluid.scenes.sources import LEAST_STROKE, PlacedBody, place
 from keyfluid.scenes.told import Told, say_nothing
 from keyfluid.shapes import mass_of, rearrangement_bound
@@ -33,25 +33,6 @@ STORED = ("vdb", "npy", "run")
 """Kinds of bodies that bring densities of their own."""
 
 _CUT = 0.01
-
-
-@dataclass(frozen=True, eq=False)
-class Keyframe:
-    """A target of one field. bound: least relative error of any flow, None where only a region counts or a run's
-    smoke is wanted."""
-
-    frame: int
-    field: str
-    target: np.ndarray
-    weight: float
-    mask: np.ndarray | None
-    hold: int
-    mass: float
-    bound: float | None
-    path: str
-    """Where the scene says it, such as ``keyframe[0]``."""
-    body: PlacedBody
-    """What it is made of, where it stands; the same object for all frames of one entry."""
 
 
 def region(mask: Mask, scene: Scene, grid: Grid, path: str, time: float, dtype: np.dtype) -> np.ndarray:

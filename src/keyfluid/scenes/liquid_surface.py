@@ -13,6 +13,7 @@ from keyfluid.operators.redistance import Redistance
 from keyfluid.scenes.checks import start_path
 from keyfluid.scenes.keyframes import FieldPlan, Keyframe
 from keyfluid.scenes.model import Scene
+from keyfluid.scenes.sources import PlacedBody
 
 _OFF_VOLUME = 0.25
 """Share by which a keyframe's volume may differ from the liquid's before it is refused."""
@@ -44,7 +45,7 @@ def liquid_faults(
     centre, before = _middle(grid, plan.start), 0
     for key in keyframes:
         time = key.frame / scene.time.fps
-        if key.body.leaves_domain(grid, time)[1]:
+        if isinstance(key.body, PlacedBody) and key.body.leaves_domain(grid, time)[1]:
             yield SceneError(key.path, "reaches outside the walls; move it or make it smaller")
         present = plan.present(key.frame)
         gap = key.mass / present - 1 if present > 0 else 0.0

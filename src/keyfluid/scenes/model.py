@@ -7,18 +7,21 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from keyfluid.scenes.bodies import MOST_BODIES, Body, File, SolidBody, Table
-from keyfluid.scenes.control import AnyControl, NoControl
+from keyfluid.controllers.free.settings import FreeSettings
+from keyfluid.scenes.bodies import MOST_BODIES, Body, SolidBody
+from keyfluid.scenes.control import AnyControl
 from keyfluid.scenes.liquid import Liquid
-from keyfluid.scenes.wants import (
+from keyfluid.tables import (
     Angles,
     ColourValue,
     FieldName,
+    File,
     Flag,
     Name,
     NotNegative,
     Number,
     Positive,
+    Table,
     Vector,
     Vector3,
     Wants,
@@ -384,7 +387,7 @@ class Scene(Table):
     picture: Annotated[list[PictureEntry], no_more_than(MOST_BODIES)] = Field(default=[], description="looks to reach")
     flow: Annotated[list[FlowEntry], no_more_than(MOST_BODIES)] = Field(default=[], description="velocities to reach")
     edit: Edit | None = Field(default=None, description="a run to change")
-    control: AnyControl = Field(default=NoControl(), description="the method")
+    control: AnyControl = Field(default=FreeSettings(), description="the method")
     simulation: Simulation = Field(default=Simulation(), description="engine options")
     camera: Camera = Field(default=Camera(), description="view of 3D scenes")
     light: Light = Field(default=Light(), description="light of 3D scenes")

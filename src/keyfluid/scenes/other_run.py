@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from keyfluid.controllers.interface import FrameRecord
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.io.run.fingerprint import Fingerprint
 from keyfluid.io.run.frame_files import FrameFiles
 from keyfluid.io.run.record import Record
+from keyfluid.problem import FrameRecord
 from keyfluid.scenes.load import load_scene
 from keyfluid.scenes.memory import make_grid
 from keyfluid.scenes.model import Body, Edit, Scene

@@ -11,7 +11,6 @@ A picture stands upright before the viewer. What is right and up in it, by where
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from keyfluid.errors import KeyfluidError
 from keyfluid.grid import Grid
 from keyfluid.operators.glow import Glow
+from keyfluid.problem import Picture
 from keyfluid.scenes.model import PictureEntry, Scene
 from keyfluid.shapes.image import load_brightness
 from keyfluid.shapes.resample import overlap_weights
@@ -30,17 +30,6 @@ is all white, paint on it asks for nothing, and no gradient passes it; here such
 _AXES = {"z": ((0, 1), (1, 1)), "x": ((2, -1), (1, 1)), "y": ((0, 1), (2, -1))}
 _ASPECT = 0.03
 _GREY_LEVEL = 1 / 255
-
-
-@dataclass(frozen=True, eq=False)
-class Picture:
-    """A picture wanted at a frame: brightness over the axes across `view`, in the order of the grid."""
-
-    frame: int
-    field: str
-    view: Glow
-    wanted: np.ndarray
-    weight: float
 
 
 def view_of(grid: Grid, view: str, extinction: float | None) -> Glow:

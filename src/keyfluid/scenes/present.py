@@ -1,82 +1,12 @@
-"""The smoke there is: what stands at the start, and what sources have added by a frame."""
+"""What the fluid has at the start: velocities, and the values that smoke can have by a frame."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from keyfluid.boundary import Boundary
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.shapes import mass_of
-
-
-@dataclass(frozen=True, eq=False)
-class Emission:
-    """A source on the grid, acting from frame `start` until frame `stop`.
-
-    mask: share of each cell inside the region, 0 to 1.
-    rate: density added per second times mask; or density: what the region is held at. One of them is None.
-    velocity: m/s that the air in the region is held at, or None.
-    """
-
-    field: str
-    mask: np.ndarray
-    rate: float | None
-    density: float | None
-    velocity: tuple[float, ...] | None
-    start: int
-    stop: int
-
-    def seconds(self, frame: int, fps: float) -> float:
-        """How long it has acted by a frame."""
-        return max(0, min(frame, self.stop) - self.start) / fps
-
-    def wind(self, grid: Grid) -> tuple[Field, Field]:
-        """Share of each face inside the region, and the velocity it is held at."""
-        shares = share_of_faces(grid, self.mask, self.mask.dtype)
-        held = shares.zeros_like()
-        for component, speed in zip(held.components(), self.velocity or ()):
-            component[...] = speed
-        return shares, held
-
-    @property
-    def exact(self) -> bool:
-        """Is the emitted mass known beforehand?"""
-        return self.rate is not None
-
-    def emitted(self, frame: int, fps: float, spacing: float) -> float:
-        """Mass given by a frame: rate x volume x time. A held region gives its content and what its own wind
-        carries out of it: density x (sum over axes of |v| x area across) x time; the smoke's own motion is
-        not known beforehand.
-        """
-        time = self.seconds(frame, fps)
-        volume = mass_of(self.mask, spacing)
-        if self.rate is not None:
-            return self.rate * volume * time
-        assert self.density is not None
-        flux = 0.0
-        for axis, speed in enumerate(self.velocity or ()):
-            ends = np.zeros((1, *self.mask.shape[:axis], *self.mask.shape[axis + 1 :]))
-            rim = np.diff(np.moveaxis(self.mask, axis, 0), axis=0, prepend=ends, append=ends)
-            flux += abs(speed) * 0.5 * float(np.abs(rim).sum()) * spacing ** (self.mask.ndim - 1)
-        return self.density * (volume + flux * time) if time > 0 else 0.0
-
-
-def share_of_faces(grid: Grid, share: np.ndarray, dtype: np.dtype) -> Field:
-    """Per face the mean share of the two cells beside it; 0 outside the domain and on walls."""
-    result = Field.zeros(grid, Kind.FACES, dtype)
-    for axis, component in enumerate(result.components()):
-        line = np.moveaxis(share, axis, 0)
-        face = np.moveaxis(component, axis, 0)
-        if grid.is_periodic(axis):
-            face[...] = 0.5 * (line + np.roll(line, 1, 0))
-            continue
-        face[1:-1] = 0.5 * (line[1:] + line[:-1])
-        if grid.boundary[axis] is Boundary.OPEN:
-            face[0], face[-1] = 0.5 * line[0], 0.5 * line[-1]
-    return result
+from keyfluid.problem import share_of_faces
 
 
 def velocity_of_starts(

@@ -1,39 +1,17 @@
 """From a scene to arrays: everything a run needs, on the grid, checked.
 
-    scene = load_scene("word.toml")
-    problem = build(scene)                 raises SceneErrors with every fault found
+    built = build(load_scene("word.toml"))     raises SceneErrors with every fault found
 
-    problem.grid, .dtype, .fps, .frames    Grid; float32 or float64; frame f is at f / fps seconds
-    problem.steps_per_frame, .dt           fixed steps and their length in seconds, or None, None for "auto":
-    problem.cfl                            then the runner takes steps of at most cfl cells, trimmed to frames
-    problem.densities                      {field: Field of centres}, in the scene's order; zero in solids. Of a
-                                           liquid {"surface": signed distance}
-    problem.amount(values)                 what counts as matter in a cell: density, or the share that liquid fills
-    problem.liquid                         [liquid], or None for smoke
-    problem.velocity                       Field of faces at frame 0, not yet projected
-    problem.sources                        [Emission]: mask, rate or density, velocity, start and stop frames;
-                                           wind(grid) gives its velocity as face mask and face values
-    problem.solids(time)                   Solids at a time in seconds, or None; the same object at all times
-    problem.solids.move                    unless some obstacle moves
-    problem.buoyancy, .up, .viscosity, .vorticity
-    problem.keyframes                      [Keyframe] in order of frames: target, weight, mask, hold, bound
-    problem.pictures                       [Picture]: how the smoke should look from a side (pictures.py)
-    problem.flows                          [Flow]: how the air should move (flows.py)
-    problem.edit                           EditedRun, the film to change (other_run.py), or None
-    problem.colours, .peaks                {field: colour}, {field: density that counts as full smoke}
-    problem.warnings                       lines to print before the run
-    problem.memory_estimate_bytes          of a free run; methods add their own
-    problem.coarser(2)                     the same scene with half the cells per axis
-    problem.scene                          [control], [simulation], [camera], [light], [output] as models
-
-Mass (DESIGN.md): see keyframes.py.
+A BuiltScene is the problem that its method is given (keyfluid.problem), with the scene itself, the colours of its
+fields and the lines to print before a run. Mass (DESIGN.md): see keyframes.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -41,21 +19,21 @@ from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.fields import Field, density
 from keyfluid.grid import Grid
 from keyfluid.io.budget import memory_of_machine
-from keyfluid.models.liquid import filled
+from keyfluid.problem import Emission, EngineOptions, Keyframe, LiquidOptions, Problem
 from keyfluid.scenes.check_bodies import kinds_of
 from keyfluid.scenes.checks import check, start_path
 from keyfluid.scenes.faults import SceneErrors, raise_any
-from keyfluid.scenes.flows import Flow, place_flow
-from keyfluid.scenes.keyframes import FieldPlan, Keyframe, TargetMaker
-from keyfluid.scenes.liquid import SURFACE, Liquid
+from keyfluid.scenes.flows import place_flow
+from keyfluid.scenes.keyframes import FieldPlan, TargetMaker
+from keyfluid.scenes.liquid import SURFACE
 from keyfluid.scenes.liquid_surface import liquid_faults, surface_at_start
 from keyfluid.scenes.load import preview
 from keyfluid.scenes.memory import make_grid, memory_estimate, memory_fault
 from keyfluid.scenes.model import Scene
 from keyfluid.scenes.obstacles import Obstacles
-from keyfluid.scenes.other_run import EditedRun, open_edit
-from keyfluid.scenes.pictures import Picture, place_picture
-from keyfluid.scenes.present import Emission, velocity_of_starts
+from keyfluid.scenes.other_run import open_edit
+from keyfluid.scenes.pictures import place_picture
+from keyfluid.scenes.present import velocity_of_starts
 from keyfluid.scenes.sources import PlacedBody, place
 from keyfluid.scenes.told import Told, say_nothing
 from keyfluid.shapes.arrays import LARGEST_DENSITY
@@ -64,52 +42,26 @@ _OFF_SIZE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """See the module's text."""
+class BuiltScene(Problem):
+    """A scene on its grid. colours: {field: colour}; warnings: lines to print before a run."""
 
     scene: Scene
-    grid: Grid
-    dtype: np.dtype
-    fps: float
-    frames: int
-    steps_per_frame: int | None
-    dt: float | None
-    cfl: float
-    densities: dict[str, Field]
-    velocity: Field
-    sources: list[Emission]
-    solids: Obstacles
-    buoyancy: float
-    up: int
-    viscosity: float
-    vorticity: float
-    keyframes: list[Keyframe]
-    pictures: list[Picture]
-    flows: list[Flow]
-    edit: EditedRun | None
     colours: dict[str, str | tuple[float, ...]]
-    peaks: dict[str, float]
     warnings: list[str]
-    memory_estimate_bytes: int
+    _coarser: dict[int, BuiltScene] = field(default_factory=dict, repr=False)
 
-    @property
-    def memory_limit_bytes(self) -> int | None:
-        return memory_of_machine()
+    def coarser(self, factor: int) -> BuiltScene:
+        """The same scene with `factor` times fewer cells per axis, built once."""
+        if factor not in self._coarser:
+            self._coarser[factor] = build(preview(self.scene, self.scene.domain.resolution // factor))
+        return self._coarser[factor]
 
-    @property
-    def liquid(self) -> Liquid | None:
-        return self.scene.liquid
-
-    def amount(self, values: np.ndarray) -> np.ndarray:
-        """Density, or of a liquid the share of each cell that it fills."""
-        return values if self.liquid is None else filled(values, self.grid.spacing)
-
-    def coarser(self, factor: int) -> Problem:
-        """The same scene with `factor` times fewer cells per axis."""
-        return build(preview(self.scene, self.scene.domain.resolution // factor))
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the coarser ones: another process builds those that it needs."""
+        return {**self.__dict__, "_coarser": {}}
 
 
-def build(scene: Scene, told: Told = say_nothing) -> Problem:
+def build(scene: Scene, told: Told = say_nothing) -> BuiltScene:
     """Read every file, draw every body, apply the mass rule.
 
     told: called with what is being read or drawn, its number and how many there are, for the person who waits.
@@ -142,7 +94,7 @@ class _Builder:
         except KeyfluidError as error:
             self.faults.append(SceneError(path, " ".join(str(error).split())))
 
-    def build(self) -> Problem:
+    def build(self) -> BuiltScene:
         scene, grid = self.scene, self.grid
         self._compare_sizes()
         edit, known = None, {}
@@ -184,14 +136,13 @@ class _Builder:
         auto = scene.time.steps_per_frame == "auto"
         steps = None if auto else int(scene.time.steps_per_frame)
         winds = [wind for plan in plans.values() for wind in plan.winds]
-        return Problem(
+        return BuiltScene(
             scene=scene,
             grid=grid,
             dtype=self.dtype,
             fps=scene.time.fps,
             frames=scene.time.frames,
             steps_per_frame=steps,
-            dt=None if steps is None else 1.0 / (scene.time.fps * steps),
             cfl=scene.simulation.cfl,
             densities=self._densities(plans, maker.sorted()),
             velocity=velocity_of_starts(grid, winds, self.dtype),
@@ -201,6 +152,8 @@ class _Builder:
             up={"y": 1, "z": 2}[scene.domain.up],
             viscosity=scene.matter.viscosity,
             vorticity=scene.matter.vorticity,
+            liquid=_liquid(scene),
+            engine=EngineOptions(scene.simulation.order, scene.simulation.feet, scene.simulation.interpolation),
             keyframes=maker.sorted(),
             pictures=pictures,
             flows=flows,
@@ -210,7 +163,10 @@ class _Builder:
             },
             peaks={name: plan.peak for name, plan in plans.items()},
             warnings=self.warnings + maker.warnings,
+            control=scene.control,
+            seed=scene.seed,
             memory_estimate_bytes=memory_estimate(scene, grid),
+            memory_limit_bytes=memory_of_machine(),
         )
 
     def _densities(self, plans: dict[str, FieldPlan], keyframes: list[Keyframe]) -> dict[str, Field]:
@@ -287,3 +243,10 @@ class _Builder:
                     raise KeyfluidError("lies outside the domain; check center and size")
                 found.append((i, placed))
         return found
+
+
+def _liquid(scene: Scene) -> LiquidOptions | None:
+    liquid = scene.liquid
+    if liquid is None:
+        return None
+    return LiquidOptions(liquid.gravity, liquid.viscosity, liquid.volume == "keep", liquid.order == "paper")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.stages import Stage
 from keyfluid.controls import Basis
 from keyfluid.fields import Field
@@ -19,7 +19,7 @@ _TOLERANCE, _MOST = 1e-2, 100
 """Of the normal equations' residual, a few steps; and at most so many."""
 
 
-def first_guess(stage: Stage, settings: Settings) -> np.ndarray:
+def first_guess(stage: Stage, settings: SearchNumbers) -> np.ndarray:
     """The control vector that the first stage of a window begins with."""
     control, problem = stage.control, stage.problem
     vector = control.zeros()

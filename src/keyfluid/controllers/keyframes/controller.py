@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from keyfluid.controllers.interface import Problem, Shell
 from keyfluid.controllers.keyframes.begin import first_guess
 from keyfluid.controllers.keyframes.edited import own_forces
 from keyfluid.controllers.keyframes.evaluation import Evaluation, optimiser_bytes
@@ -20,10 +19,12 @@ from keyfluid.controllers.keyframes.layers import plan_layers
 from keyfluid.controllers.keyframes.places import Place, from_other_run, part_name, restored, windows_of
 from keyfluid.controllers.keyframes.replay import state_after
 from keyfluid.controllers.keyframes.search import Here, Search
-from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.shooting import Shooting, share_memory
 from keyfluid.controllers.keyframes.stages import carry, make_control, plan_stages
 from keyfluid.controllers.keyframes.windows import Pieces, Window, plan_windows
+from keyfluid.controllers.shell import Shell
+from keyfluid.problem import Problem
 
 _PER_EVALUATION = 3.0
 """Simulations' work of an evaluation, its line search included (docs/benchmarks.md: gradient over forward)."""
@@ -36,7 +37,7 @@ class Keyframes:
     films_again = True
 
     def check(self, problem: Problem, shell: Shell) -> None:
-        settings = Settings.of(problem)
+        settings = SearchNumbers.of(problem)
         self.memory_bytes(problem)
         if settings.start is not None:
             windows = windows_of(shell, problem, settings)
@@ -44,7 +45,7 @@ class Keyframes:
             from_other_run(shell, settings.start, windows, last, plan_stages(problem, settings, windows[last]))
 
     def memory_bytes(self, problem: Problem) -> int:
-        settings = Settings.of(problem)
+        settings = SearchNumbers.of(problem)
         count = 1
         if settings.schedule == "shooting":
             count, settings = share_memory(problem, settings)
@@ -55,7 +56,7 @@ class Keyframes:
 
     def simulations(self, problem: Problem) -> float:
         """An evaluation is a simulation and its adjoint; a coarser grid's is cheaper by its cells."""
-        settings = Settings.of(problem)
+        settings = SearchNumbers.of(problem)
         work = 0.0
         for window in _windows(problem, settings):
             share = (window.last - window.first) / problem.frames
@@ -66,14 +67,14 @@ class Keyframes:
 
     def stored_bytes(self, problem: Problem) -> int:
         """Points and gradients of the optimiser's memory, and the forces of every window."""
-        settings = Settings.of(problem)
+        settings = SearchNumbers.of(problem)
         cutoff = settings.cutoffs(problem)[-1]
         sizes = [make_control(problem, settings, cutoff, window).nbytes for window in _windows(problem, settings)]
         return 2 * (settings.history + 2) * max(sizes) + sum(sizes)
 
     def plan_lines(self, problem: Problem) -> Sequence[str]:
         """What will be searched, and what that takes."""
-        settings = Settings.of(problem)
+        settings = SearchNumbers.of(problem)
         workers = 1
         if settings.schedule == "shooting":
             workers, settings = share_memory(problem, settings)
@@ -99,7 +100,7 @@ class Keyframes:
         return lines
 
     def run(self, problem: Problem, shell: Shell) -> None:
-        settings = Settings.of(problem)
+        settings = SearchNumbers.of(problem)
         if settings.schedule == "shooting":
             Shooting(problem, settings, shell).run()
             return
@@ -136,7 +137,7 @@ class Keyframes:
             place = Place()
 
 
-def _windows(problem: Problem, settings: Settings) -> list[Window]:
+def _windows(problem: Problem, settings: SearchNumbers) -> list[Window]:
     """All windows that a schedule solves, those of shooting once per layer."""
     if settings.schedule == "shooting":
         return [window for layer in plan_layers(problem, settings.span) for window in layer]

@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from keyfluid.controllers.interface import Edit, FrameRecord, Problem
 from keyfluid.controllers.keyframes.windows import Forces, state_on
 from keyfluid.controls.resample import to_grid
 from keyfluid.fields import Field
+from keyfluid.problem import EditedFilm, FrameRecord, Problem
 
 
-def own_frame(problem: Problem, edit: Edit, index: int) -> FrameRecord:
+def own_frame(problem: Problem, edit: EditedFilm, index: int) -> FrameRecord:
     """A frame of the film as it was; on a coarser grid, as a preview has, its means."""
     record = edit.record(index)
     if record.state["velocity"].grid == problem.grid:

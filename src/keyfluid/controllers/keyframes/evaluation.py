@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyfluid.controllers.interface import Problem
 from keyfluid.controllers.keyframes.edited import own_forces
-from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.stages import Stage
 from keyfluid.controllers.keyframes.windows import Window, state_on
 from keyfluid.controllers.liquid_steps import distance_wanted
@@ -40,6 +39,7 @@ from keyfluid.objectives import (
     root_mean_square,
 )
 from keyfluid.operators.blur import Blur, gaussian_blur, gaussian_pyramid
+from keyfluid.problem import Problem
 from keyfluid.rollout import MemoryPlan, Rollout
 from keyfluid.rollout.allocation import choose_allocation
 
@@ -129,7 +129,7 @@ class Evaluation:
     """
 
     def __init__(
-        self, stage: Stage, settings: Settings, start: State | None = None, goal: Goal | None = None
+        self, stage: Stage, settings: SearchNumbers, start: State | None = None, goal: Goal | None = None
     ) -> None:
         problem = stage.problem
         self.problem, self.control = problem, stage.control
@@ -174,7 +174,7 @@ class Evaluation:
         steps = self.problem.steps_per_frame or 1
         return (stage.window.last - stage.window.first) * steps, stage.window.first * steps
 
-    def _match(self, stage: Stage, settings: Settings) -> DensityMatch | SurfaceMatch | None:
+    def _match(self, stage: Stage, settings: SearchNumbers) -> DensityMatch | SurfaceMatch | None:
         """The distance to the keyframes; None if the window has none."""
         if self.problem.liquid is not None:
             surfaces = surface_keys(self.problem, stage.window)
@@ -236,7 +236,7 @@ class Evaluation:
         return inputs if under is None else {**inputs, "force": under}
 
 
-def _gamma(problem: Problem, settings: Settings, blur: float) -> Blur | None:
+def _gamma(problem: Problem, settings: SearchNumbers, blur: float) -> Blur | None:
     """gamma^T gamma: a Gaussian of width sigma twice is one of sqrt(2) sigma."""
     if settings.gamma == "pyramid":
         return gaussian_pyramid(problem.grid, problem.grid.spacing, settings.levels)

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from keyfluid.controllers.interface import Problem
 from keyfluid.controllers.keyframes.windows import Window, plan_windows
 from keyfluid.errors import SceneError
 from keyfluid.fields import Field, density
 from keyfluid.grid import Kind
 from keyfluid.models.stage import State
+from keyfluid.problem import Problem
 
 
 def plan_layers(problem: Problem, span: int | None) -> tuple[list[Window], list[Window]]:

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from keyfluid.controllers.interface import Checkpoint, Problem, Shell
-from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.stages import Stage, carry, plan_stages
 from keyfluid.controllers.keyframes.windows import Window, plan_windows
+from keyfluid.controllers.shell import Checkpoint, Shell
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.optimise.lbfgs import Iterate, Lbfgs, Minimisation
+from keyfluid.problem import Problem
 
 _FIRST_STEP = 0.02
 """Speed of the first trial, of the longest side crossed in the time to the last keyframe: small, or it ends in a
@@ -41,11 +42,11 @@ class Place:
     found: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
-def restored(shell: Shell, plans: Sequence[Sequence[Stage]], settings: Settings) -> Place:
+def restored(shell: Shell, plans: Sequence[Sequence[Stage]], settings: SearchNumbers) -> Place:
     return Place() if shell.restored is None else restored_from(shell.restored, plans, settings)
 
 
-def restored_from(checkpoint: Checkpoint, plans: Sequence[Sequence[Stage]], settings: Settings) -> Place:
+def restored_from(checkpoint: Checkpoint, plans: Sequence[Sequence[Stage]], settings: SearchNumbers) -> Place:
     meta, arrays = checkpoint.meta, checkpoint.arrays
     try:
         window, stage = int(meta["window"]), int(meta["stage"])
@@ -65,7 +66,7 @@ def restored_from(checkpoint: Checkpoint, plans: Sequence[Sequence[Stage]], sett
         raise KeyfluidError("the checkpoint does not fit the scene; run the scene again with --overwrite") from None
 
 
-def windows_of(shell: Shell, problem: Problem, settings: Settings) -> list[Window]:
+def windows_of(shell: Shell, problem: Problem, settings: SearchNumbers) -> list[Window]:
     """The windows of a schedule, or those that are already being followed.
 
     "auto" looks at the machine's memory. A run that goes on elsewhere keeps to its plan, and one that begins from
@@ -80,7 +81,7 @@ def windows_of(shell: Shell, problem: Problem, settings: Settings) -> list[Windo
     return plan_windows(problem, settings.schedule)
 
 
-def _windows_in(checkpoint: Checkpoint, problem: Problem, settings: Settings) -> list[Window]:
+def _windows_in(checkpoint: Checkpoint, problem: Problem, settings: SearchNumbers) -> list[Window]:
     if "windows" in checkpoint.meta:
         return [Window(int(first), int(last)) for first, last in checkpoint.meta["windows"]]
     return plan_windows(problem, settings.schedule)
@@ -94,9 +95,9 @@ def from_other_run(
     unlike = SceneError(
         "control.start", f"{folder} is no run of this method with the same keyframe times, control and schedule"
     )
-    if problem.scene.control.method != stages[0].problem.scene.control.method:
+    if problem.method != stages[0].problem.method:
         raise unlike
-    settings = Settings.of(problem)
+    settings = SearchNumbers.of(problem)
     if settings.schedule == "shooting":
         raise SceneError("control.start", f'{folder} has schedule "shooting", which has no forces in order')
     theirs = _windows_in(checkpoint, problem, settings)
@@ -128,7 +129,7 @@ def part_name(window: int, stage: int, iteration: int) -> str:
     return f"{window}-{stage}-{iteration}"
 
 
-def optimiser_of(stage: Stage, settings: Settings, number: int) -> Lbfgs:
+def optimiser_of(stage: Stage, settings: SearchNumbers, number: int) -> Lbfgs:
     """L-BFGS with a first step of a speed that suits the scene; later stages begin near their end."""
     control, problem = stage.control, stage.problem
     seconds = control.timing.steps * control.timing.dt

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from keyfluid.controllers.interface import FrameRecord, Problem, Shell, Stopped
 from keyfluid.controllers.keyframes.edited import own_frame
 from keyfluid.controllers.keyframes.windows import Pieces
 from keyfluid.controllers.march import Clock, Gathered
+from keyfluid.controllers.shell import Shell, Stopped
 from keyfluid.controllers.step_size import tell_if_fast
 from keyfluid.controllers.steps import steps_of
 from keyfluid.fields import Field
 from keyfluid.models.stage import State
+from keyfluid.problem import FrameRecord, Problem
 
 
 def simulate(

@@ -10,16 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyfluid.controllers.interface import Problem, Shell, Stopped
 from keyfluid.controllers.keyframes.evaluation import Evaluation
 from keyfluid.controllers.keyframes.places import Place, optimiser_of, part_name
 from keyfluid.controllers.keyframes.replay import replay
-from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.stages import Stage, carry
 from keyfluid.controllers.keyframes.windows import Pieces
+from keyfluid.controllers.shell import Shell, Stopped
 from keyfluid.errors import BlowUp
 from keyfluid.models.stage import State
 from keyfluid.optimise.lbfgs import Minimisation
+from keyfluid.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +38,7 @@ class Here:
 class Search:
     """One stage: iterations until the objective falls too slowly, or the iterations are used up."""
 
-    def __init__(self, shell: Shell, settings: Settings, plans: Sequence[Sequence[Stage]], here: Here) -> None:
+    def __init__(self, shell: Shell, settings: SearchNumbers, plans: Sequence[Sequence[Stage]], here: Here) -> None:
         self.shell, self.settings, self.here = shell, settings, here
         stages = plans[here.window]
         self.stage, self.final = stages[here.rank], stages[-1]

@@ -20,20 +20,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from keyfluid.controllers.interface import Checkpoint, Problem, Shell
 from keyfluid.controllers.keyframes.edited import own_forces
 from keyfluid.controllers.keyframes.evaluation import SHARE, Evaluation, Goal
 from keyfluid.controllers.keyframes.layers import keyframes_at_rest, plan_layers
 from keyfluid.controllers.keyframes.replay import replay
-from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.stages import plan_stages
 from keyfluid.controllers.keyframes.task import Found, Task
 from keyfluid.controllers.keyframes.windows import Pieces, Window
 from keyfluid.controllers.keyframes.workers import Solver, solving
+from keyfluid.controllers.shell import Checkpoint, Shell
 from keyfluid.errors import BlowUp, KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.stage import State
+from keyfluid.problem import Problem
 from keyfluid.threads import threads
 
 AGREE = 0.01
@@ -66,7 +67,7 @@ class Round:
 class Shooting:
     """The rounds of one run."""
 
-    def __init__(self, problem: Problem, settings: Settings, shell: Shell) -> None:
+    def __init__(self, problem: Problem, settings: SearchNumbers, shell: Shell) -> None:
         self.problem, self.shell = problem, shell
         self.layers = plan_layers(problem, settings.span)
         self.workers, self.settings = share_memory(problem, settings)
@@ -222,7 +223,7 @@ class Shooting:
         return Found(arrays[f"{part}/x"], states)
 
 
-def share_memory(problem: Problem, settings: Settings) -> tuple[int, Settings]:
+def share_memory(problem: Problem, settings: SearchNumbers) -> tuple[int, SearchNumbers]:
     """How many windows may be solved at once, one thread each, and the settings with each one's share of memory."""
     windows = plan_layers(problem, settings.span)
     need = max(

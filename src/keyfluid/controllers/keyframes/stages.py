@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyfluid.controllers.interface import Problem
 from keyfluid.controllers.keyframes.edited import own_frame
-from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.windows import Window, plan_windows
 from keyfluid.controls import (
     Basis,
@@ -29,6 +28,7 @@ from keyfluid.controls import (
 )
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.models.stage import State
+from keyfluid.problem import Problem
 
 _SOURCE_SHARE = 0.2
 """How far a source of likely size moves the surface in a step, beside a wind: more, and liquid vanishes and appears
@@ -53,7 +53,7 @@ class Stage:
     label: str
 
 
-def plan_stages(problem: Problem, settings: Settings, window: Window | None = None) -> list[Stage]:
+def plan_stages(problem: Problem, settings: SearchNumbers, window: Window | None = None) -> list[Stage]:
     """The stages of a window, first to last; without one, of all the scene at once."""
     window = window or plan_windows(problem, "all")[0]
     if problem.steps_per_frame is None:
@@ -82,7 +82,7 @@ def _levels(problem: Problem, coarse: int) -> list[Problem]:
     return [*levels, problem]
 
 
-def _blurs(problem: Problem, settings: Settings, window: Window, first: bool) -> tuple[float, ...]:
+def _blurs(problem: Problem, settings: SearchNumbers, window: Window, first: bool) -> tuple[float, ...]:
     """Widths of gamma, one stage each. "auto" blurs in the very first stages, and only smoke that must go far: where
     smoke and target do not meet, moving smoke changes nothing, and dissolving it is the nearest way down."""
     if settings.gamma == "blur" or problem.liquid is not None:
@@ -119,7 +119,7 @@ def _middle(problem: Problem, density: np.ndarray) -> np.ndarray:
     return np.array([float(np.sum(density * line, dtype=np.float64)) / total for line in lines])
 
 
-def make_control(problem: Problem, settings: Settings, cutoff: float | None, window: Window) -> Control:
+def make_control(problem: Problem, settings: SearchNumbers, cutoff: float | None, window: Window) -> Control:
     """The control of a grid, a band and a window of time."""
     steps = problem.steps_per_frame or 1
     first, last = settings.acting(window.first, window.last)
@@ -137,7 +137,7 @@ def make_control(problem: Problem, settings: Settings, cutoff: float | None, win
     return Control(_basis(problem, settings, cutoff), timing, sources)
 
 
-def _basis(problem: Problem, settings: Settings, cutoff: float | None) -> Basis:
+def _basis(problem: Problem, settings: SearchNumbers, cutoff: float | None) -> Basis:
     grid, dtype = problem.grid, problem.dtype
     if settings.basis == "potential":
         return SpectralPotential(grid, dtype, cutoff, falloff=max(settings.scaling - 1.0, -1.0))
@@ -168,7 +168,7 @@ def carry(vector: np.ndarray, before: Control, after: Control) -> np.ndarray:
     return np.concatenate(carried)
 
 
-def _label(problem: Problem, settings: Settings, cutoff: float | None, blur: float) -> str:
+def _label(problem: Problem, settings: SearchNumbers, cutoff: float | None, blur: float) -> str:
     parts = [" x ".join(map(str, problem.grid.cells))]
     if settings.bands == "grow":
         parts.append(f"k <= {cutoff:g}")

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyfluid.controllers.interface import Problem, Stopped
 from keyfluid.controllers.keyframes.evaluation import Evaluation, Goal
 from keyfluid.controllers.keyframes.places import optimiser_of
 from keyfluid.controllers.keyframes.search import settled
-from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.stages import carry, plan_stages
 from keyfluid.controllers.keyframes.windows import Window
+from keyfluid.controllers.shell import Stopped
 from keyfluid.models.stage import State
+from keyfluid.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,7 @@ class Task:
     """
 
     problem: Problem
-    settings: Settings
+    settings: SearchNumbers
     window: Window
     start: State | None
     goal: Goal | None

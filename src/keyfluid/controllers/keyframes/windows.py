@@ -18,13 +18,13 @@ from typing import Protocol
 
 import numpy as np
 
-from keyfluid.controllers.interface import Problem
 from keyfluid.controls import Control
 from keyfluid.controls.resample import to_grid
 from keyfluid.errors import SceneError
 from keyfluid.fields import Field, density
 from keyfluid.grid import Kind
 from keyfluid.models.stage import State
+from keyfluid.problem import Problem
 
 _MANY_KEYS, _LONG = 4, 120
 _MOST_MEMORY = 0.5

@@ -19,8 +19,8 @@ from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import BinaryIO
 
-from keyfluid.controllers.interface import Stopped
 from keyfluid.controllers.keyframes.task import Found, Task, solve
+from keyfluid.controllers.shell import Stopped
 from keyfluid.errors import KeyfluidError, WorkerDied
 from keyfluid.threads import set_threads
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from keyfluid.controllers.interface import Emission, Keyframe, Problem
 from keyfluid.controllers.particles.control import WARM_UP, ControlParticles
 from keyfluid.controllers.particles.lattice import Densities, Lattice
 from keyfluid.controllers.particles.markers import Markers
-from keyfluid.controllers.particles.settings import Settings
+from keyfluid.controllers.particles.settings import ParticleNumbers
 from keyfluid.controllers.particles.streams import Stream, key
 from keyfluid.controllers.particles.targets import Posed, TargetShape
 from keyfluid.controllers.target.schedule import Turn, acting, turns
 from keyfluid.kernels import particles_redistribute
 from keyfluid.kernels.particles_grid import CHUNKS
+from keyfluid.problem import Emission, Keyframe, Problem
 
 FULL = 0.65
 """Share of the peak density from which smoke counts as full, for strays that look for a place."""
@@ -25,10 +25,12 @@ FULL = 0.65
 class Cloud:
     """`name` is the field's; `index` keeps its random numbers apart from those of other fields."""
 
-    def __init__(self, problem: Problem, name: str, index: int, settings: Settings, densities: Densities) -> None:
+    def __init__(
+        self, problem: Problem, name: str, index: int, settings: ParticleNumbers, densities: Densities
+    ) -> None:
         self.problem, self.name, self.index = problem, name, index
         self.densities, self.grid = densities, densities.lattice
-        self.seed = int(problem.scene.seed)
+        self.seed = int(problem.seed)
         self.markers = Markers(problem.dtype)
         self.control = ControlParticles(problem.dtype)
         self.marker_mass = 0.0

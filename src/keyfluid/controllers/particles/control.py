@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from keyfluid.controllers.particles.lattice import Densities, Lattice, columns
-from keyfluid.controllers.particles.settings import Settings
+from keyfluid.controllers.particles.settings import ParticleNumbers
 from keyfluid.controllers.particles.streams import Stream, key, shuffled
 from keyfluid.kernels import particles_control as kernels
 from keyfluid.kernels.particles_match import CELLS, swap_pairs
@@ -41,7 +41,7 @@ class ControlParticles:
         return self.position.shape[1]
 
     def place(
-        self, markers: np.ndarray, smoke: np.ndarray, densities: Densities, settings: Settings, word: np.uint64
+        self, markers: np.ndarray, smoke: np.ndarray, densities: Densities, settings: ParticleNumbers, word: np.uint64
     ) -> int:
         """Throw darts; smoke is the markers' number density. Returns how many particles are new."""
         lattice = densities.lattice
@@ -87,7 +87,7 @@ class ControlParticles:
         return float(np.sum(gap * gap, dtype=np.float64)) / max(self.count, 1)
 
     def attract(
-        self, targets: np.ndarray, drift: np.ndarray | None, settings: Settings, blend: float, dt: float
+        self, targets: np.ndarray, drift: np.ndarray | None, settings: ParticleNumbers, blend: float, dt: float
     ) -> None:
         """New velocities; targets (3, n) and their own velocity `drift`, both in the targets' order."""
         gap = targets[:, self.match] - self.position
@@ -97,11 +97,11 @@ class ControlParticles:
         force = gap * (blend * settings.strength * weight / np.maximum(far, 1e-12))
         self._damp(force, drift[:, self.match] if drift is not None and settings.follow else None, settings, dt)
 
-    def coast(self, settings: Settings, dt: float) -> None:
+    def coast(self, settings: ParticleNumbers, dt: float) -> None:
         """Nothing attracts: damping alone."""
         self._damp(np.zeros_like(self.position), None, settings, dt)
 
-    def _damp(self, force: np.ndarray, drift: np.ndarray | None, settings: Settings, dt: float) -> None:
+    def _damp(self, force: np.ndarray, drift: np.ndarray | None, settings: ParticleNumbers, dt: float) -> None:
         self.before = self.velocity
         kept = np.exp(-settings.damping * dt)
         base = drift if drift is not None else 0.0

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from keyfluid.controllers.interface import FrameRecord, Problem, Shell, Stopped
-from keyfluid.controllers.particles.settings import Settings
+from keyfluid.controllers.particles.settings import ParticleNumbers, settings_of
 from keyfluid.controllers.particles.simulation import Simulation
+from keyfluid.controllers.shell import Shell, Stopped
 from keyfluid.controllers.step_size import tell_if_fast
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.stage import State
+from keyfluid.problem import FrameRecord, Problem
 
 
 class Particles:
@@ -24,16 +25,16 @@ class Particles:
 
     def memory_bytes(self, problem: Problem) -> int:
         """Markers with a velocity each, twice while a frame is stored; lattices."""
-        settings = Settings.of(problem.scene.control, problem.grid)
+        settings = ParticleNumbers.of(settings_of(problem), problem.grid)
         particles = 6 * (settings.markers + 3 * settings.control_particles + settings.vortices)
         lattices = 12 * problem.grid.count + 16 * settings.velocity_cells**problem.grid.dim
         return (2 * particles + lattices) * problem.dtype.itemsize
 
     def check(self, problem: Problem, shell: Shell) -> None:
-        Simulation(problem, problem.scene.control)
+        Simulation(problem, settings_of(problem))
 
     def run(self, problem: Problem, shell: Shell) -> None:
-        control = problem.scene.control
+        control = settings_of(problem)
         changes: list[dict[str, Any]] = []
         simulation = Simulation(problem, control)
         frame = 0

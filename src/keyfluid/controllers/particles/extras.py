@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from keyfluid.controllers.interface import Emission, Problem
 from keyfluid.controllers.particles.lattice import Lattice
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.kernels import particles_move
 from keyfluid.operators.project import Project
+from keyfluid.problem import Emission, Problem
 from keyfluid.solids import Solids
 
 

@@ -21,16 +21,16 @@ from typing import Any
 
 import numpy as np
 
-from keyfluid.controllers.interface import Keyframe, Problem
 from keyfluid.controllers.particles import extras
 from keyfluid.controllers.particles.cloud import Cloud
 from keyfluid.controllers.particles.control import shepard
 from keyfluid.controllers.particles.lattice import Densities, Lattice
-from keyfluid.controllers.particles.settings import Settings
+from keyfluid.controllers.particles.settings import ParticleNumbers, ParticleSettings
 from keyfluid.controllers.particles.streams import Stream, key
 from keyfluid.controllers.particles.vortices import Vortices
 from keyfluid.controllers.step_size import cells_crossed, too_many_steps
 from keyfluid.errors import KeyfluidError, SceneError
+from keyfluid.problem import Keyframe, Problem
 
 MOST_STEPS = 1024
 _CONTAIN_REACH = 2.0
@@ -53,10 +53,10 @@ class Report:
 class Simulation:
     """State of all particles, and the velocity that last carried them (`packed`, on `lattice`)."""
 
-    def __init__(self, problem: Problem, control: Any) -> None:
+    def __init__(self, problem: Problem, control: ParticleSettings) -> None:
         self.problem = problem
-        self.seed = int(problem.scene.seed)
-        self.settings = Settings.of(control, problem.grid)
+        self.seed = int(problem.seed)
+        self.settings = ParticleNumbers.of(control, problem.grid)
         self.grid = Lattice.of_grid(problem.grid, problem.dtype)
         self.lattice = Lattice.of_cells(problem.grid, self.settings.velocity_cells, problem.dtype)
         self.densities = Densities(self.grid)
@@ -81,11 +81,11 @@ class Simulation:
         if not any(cloud.turns for cloud in self.clouds):
             raise SceneError("keyframe", "method 'particles' needs a target; give a [[keyframe]]")
 
-    def change(self, control: Any) -> None:
+    def change(self, control: ParticleSettings) -> None:
         """New parameters from now on; counts of particles and the size of the velocity lattice stay."""
         kept = self.settings
         self.settings = replace(
-            Settings.of(control, self.problem.grid), markers=kept.markers, velocity_cells=kept.velocity_cells
+            ParticleNumbers.of(control, self.problem.grid), markers=kept.markers, velocity_cells=kept.velocity_cells
         )
         for cloud in self.clouds:
             cloud.settings = self.settings

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from keyfluid.controllers.interface import Body
 from keyfluid.controllers.particles.lattice import Lattice
 from keyfluid.controllers.particles.streams import Stream, key, uniform
 from keyfluid.errors import SceneError
 from keyfluid.grid import Grid
+from keyfluid.problem import TargetBody
 
 SDF_CELLS = {2: 512, 3: 96}
 """Cells along the longest side of the signed distance that points are tested against, about: the scene's cells are
@@ -30,7 +30,7 @@ PER_CELL = 2
 class TargetShape:
     """A body that target particles are drawn from; `path` is where the scene names it."""
 
-    def __init__(self, body: Body, grid: Grid, path: str) -> None:
+    def __init__(self, body: TargetBody, grid: Grid, path: str) -> None:
         self.body, self.grid, self.path = body, grid, path
         parts = max(1, round(SDF_CELLS[grid.dim] / max(grid.cells)))
         fine = Grid([n * parts for n in grid.cells], grid.spacing / parts)
@@ -163,7 +163,7 @@ class _Elements:
         self.delaunay = Delaunay(vertices)
 
     @classmethod
-    def of(cls, body: Body, grid: Grid) -> _Elements | None:
+    def of(cls, body: TargetBody, grid: Grid) -> _Elements | None:
         pose = body.surface(grid, 0.0)
         return cls(*pose) if pose is not None else None
 

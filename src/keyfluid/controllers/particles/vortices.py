@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from keyfluid.controllers.particles.lattice import Lattice, columns
-from keyfluid.controllers.particles.settings import Settings
+from keyfluid.controllers.particles.settings import ParticleNumbers
 from keyfluid.kernels import particles_move, vortex
 
 SPENT = 0.25
@@ -59,7 +59,7 @@ class Vortices:
         )  # fmt: skip
         return out
 
-    def exchange(self, lattice: Lattice, settings: Settings, dt: float) -> None:
+    def exchange(self, lattice: Lattice, settings: ParticleNumbers, dt: float) -> None:
         """Equations 6 and 7, see above."""
         if self.count < 2 or settings.exchange == 0:
             return
@@ -93,7 +93,7 @@ class Vortices:
         grid: Lattice,
         lattice: Lattice,
         packed: np.ndarray,
-        settings: Settings,
+        settings: ParticleNumbers,
         word: np.uint64,
     ) -> int:
         """Darts at markers, as many as there is room for; smoke is density over full density."""
@@ -113,7 +113,7 @@ class Vortices:
         self.radius = np.concatenate([self.radius, radius[:placed]])
         return int(placed)
 
-    def remove(self, smoke: np.ndarray, grid: Lattice, settings: Settings) -> int:
+    def remove(self, smoke: np.ndarray, grid: Lattice, settings: ParticleNumbers) -> int:
         """Drop vortices outside the smoke and spent ones; returns how many."""
         if self.count == 0:
             return 0

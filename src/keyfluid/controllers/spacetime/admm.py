@@ -31,7 +31,7 @@ import numpy as np
 from keyfluid.controllers.spacetime.advection import Advection, FixedPoint, Sweep
 from keyfluid.controllers.spacetime.flow import Flow, dot, peak
 from keyfluid.controllers.spacetime.gauss_newton import FlowReport
-from keyfluid.controllers.spacetime.settings import Settings
+from keyfluid.controllers.spacetime.settings import SpacetimeNumbers
 
 UNBALANCED = 10.0
 NEAR = 10.0
@@ -72,7 +72,7 @@ class Admm:
     flow: Flow
     advection: Advection
     solver: FlowSolver
-    settings: Settings
+    settings: SpacetimeNumbers
     v: np.ndarray
     fixed_point: FixedPoint = field(init=False)
     dual: np.ndarray = field(init=False)

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from keyfluid.controllers.interface import Checkpoint, Problem, Shell, Stopped
+from keyfluid.controllers.shell import Checkpoint, Shell, Stopped
 from keyfluid.controllers.spacetime.admm import Admm, FlowSolver, Record
 from keyfluid.controllers.spacetime.advection import Advection, Goal
 from keyfluid.controllers.spacetime.flow import Flow
@@ -19,7 +19,7 @@ from keyfluid.controllers.spacetime.horizon import Horizon, all_windows, station
 from keyfluid.controllers.spacetime.multigrid import Multigrid
 from keyfluid.controllers.spacetime.refuse import refuse
 from keyfluid.controllers.spacetime.replay import Replay, Units
-from keyfluid.controllers.spacetime.settings import Settings
+from keyfluid.controllers.spacetime.settings import SpacetimeNumbers, settings_of
 from keyfluid.controllers.step_size import tell_if_fast
 from keyfluid.errors import BlowUp, SceneError
 from keyfluid.fields import Field
@@ -31,6 +31,7 @@ from keyfluid.operators.blur import Blur
 from keyfluid.operators.project import Project
 from keyfluid.operators.step_implicit import StepImplicit
 from keyfluid.operators.transport import Transport
+from keyfluid.problem import Problem
 from keyfluid.solvers.solenoidal import Solenoidal
 
 FINEST, WIDEST = 0.5, 0.25
@@ -179,7 +180,7 @@ class Plan:
     """A scene as the iteration sees it: `steps` until the last keyframe, the rest of the frames are free."""
 
     problem: Problem
-    settings: Settings
+    settings: SpacetimeNumbers
     units: Units
     steps_per_frame: int
     steps: int
@@ -192,8 +193,8 @@ class Plan:
         dt = 1.0 / (problem.fps * steps_per_frame)
         refuse(problem, steps_per_frame)
         goals = goals_of(problem, steps_per_frame)
-        settings = Settings.of(
-            problem.scene.control, problem.grid.spacing, max(problem.grid.size), dt, max(goal.weight for goal in goals)
+        settings = SpacetimeNumbers.of(
+            settings_of(problem), problem.grid.spacing, max(problem.grid.size), dt, max(goal.weight for goal in goals)
         )
         units = Units(problem.grid.spacing, dt, problem.peaks)
         return cls(problem, settings, units, steps_per_frame, max(goal.step for goal in goals), goals)
@@ -201,7 +202,7 @@ class Plan:
     @property
     def approaches(self) -> bool:
         """Whether keyframes are met one after the other before all together (horizon.py)."""
-        control = self.problem.scene.control
+        control = settings_of(self.problem)
         if control.horizon is not None or len(self.stations) < 2:
             return False
         return self._apart if control.approach == "auto" else bool(control.approach)
@@ -250,7 +251,7 @@ class Plan:
 
     @property
     def _reach(self) -> int | None:
-        frames = self.problem.scene.control.horizon
+        frames = settings_of(self.problem).horizon
         return None if frames is None else frames * self.steps_per_frame
 
     def _horizon(self, stops: list[int], horizon: int | None) -> Horizon:

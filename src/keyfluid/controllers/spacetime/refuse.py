@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from keyfluid.boundary import Boundary
-from keyfluid.controllers.interface import Problem
+from keyfluid.controllers.spacetime.settings import settings_of
 from keyfluid.errors import SceneError
+from keyfluid.problem import Problem
 from keyfluid.solvers.fas import COARSEST, depth
 
 LONGEST = 12
@@ -27,13 +28,13 @@ def refuse(problem: Problem, steps_per_frame: int) -> None:
         raise SceneError("smoke.buoyancy", f'"spacetime" has no buoyancy; set it to 0, {INSTEAD}')
     if problem.vorticity != 0:
         raise SceneError("smoke.vorticity", f'"spacetime" has no vorticity confinement; set it to 0, {INSTEAD}')
-    if problem.scene.control.solver == "fas":
+    if settings_of(problem).solver == "fas":
         _refuse_sizes(problem.grid.cells)
     keys = [key for key in problem.keyframes if key.weight > 0]
     if not keys:
         raise SceneError("keyframe", '"spacetime" needs a keyframe whose weight is above 0')
     for key in keys:
-        if key.frame * steps_per_frame < 2 and not problem.scene.control.free_start:
+        if key.frame * steps_per_frame < 2 and not settings_of(problem).free_start:
             raise SceneError(
                 f"{key.path}.frame",
                 "the first step moves with the initial velocity, which is given; put the keyframe two steps or more "

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyfluid.controllers.interface import FrameRecord, Keyframe, Problem
 from keyfluid.controllers.march import Clock
 from keyfluid.controllers.smoke_steps import SmokeSteps
 from keyfluid.controllers.step_size import cells_crossed
@@ -22,6 +21,7 @@ from keyfluid.models.stage import State
 from keyfluid.objectives.density import relative_error
 from keyfluid.operators.base import Operator
 from keyfluid.operators.step_implicit import StepImplicit
+from keyfluid.problem import FrameRecord, Keyframe, Problem
 
 
 @dataclass(frozen=True, eq=False)

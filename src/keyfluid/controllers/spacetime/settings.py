@@ -1,4 +1,4 @@
-"""The paper's numbers on this grid.
+"""[control] of `method = "spacetime"`, and the paper's numbers on a grid.
 
 The paper gives neither dx nor the scale of densities. Inside, lengths are cells, times are steps and densities are in
 units of their peak; there the problem has two numbers,
@@ -21,15 +21,89 @@ it is weighed against has that factor.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from keyfluid.tables import Flag, Table, number, whole
+
+if TYPE_CHECKING:
+    from keyfluid.problem import Problem
 
 DENSITY = 2e-4
 REFERENCE_STEP = 0.025
 REFERENCE_CELLS = 128
 
 
+class SpacetimeSettings(Table):
+    """Spacetime control [Pan & Manocha 2017]: all steps optimised together by ADMM, then the forces replayed."""
+
+    method: Literal["spacetime"] = Field(
+        ...,
+        description="keyframes are met by the least force; the smoke is free after the last. Walls or periodic sides; "
+        'no obstacles, sources or buoyancy. steps_per_frame = "auto" is one step: steps are implicit',
+    )
+    r: Annotated[float, number(at_least=1e-3, at_most=1e9)] = Field(
+        default=1e3,
+        description="r (eq. 5): price of forces, the paper's number at 128 cells along the longest side and steps of "
+        "0.025 s; more is freer and less exact. Its meaning does not change with resolution and step",
+    )
+    K: Annotated[float, number(at_least=100, at_most=1e6)] = Field(
+        default=1e3,
+        description="K (eq. 6): price of the gap between the velocities of the two subproblems, the paper's number; it "
+        "changes the way, not the end. Times the largest weight of a keyframe",
+    )
+    beta: Annotated[float, number(above=0, at_most=1.618)] = Field(
+        default=1.0, description="beta: step of the multipliers; beyond 1.618 ADMM diverges"
+    )
+    balance: Flag = Field(
+        default=True, description="K is doubled or halved where the two residuals differ by more than ten"
+    )
+    duals: Literal["every", "settled"] = Field(
+        default="every",
+        description='multipliers move in every iteration, or ("settled", section 5) when the objective has settled',
+    )
+    iterations: Annotated[int, whole(at_least=1, at_most=1000)] = Field(
+        default=50,
+        description="most outer iterations of all keyframes together; as many again for each keyframe on the way there "
+        "(approach), and in each window of a horizon",
+    )
+    tolerance: Annotated[float, number(above=0, at_most=1)] = Field(
+        default=0.01, description="eps_ADMM: stops when no density changes by more, as a share of the peak"
+    )
+    advection_iterations: Annotated[int, whole(at_least=1, at_most=100)] = Field(
+        default=2, description="iterations of eq. 8 in each outer one"
+    )
+    solver: Literal["gauss-newton", "fas"] = Field(
+        default="gauss-newton",
+        description="of the Navier-Stokes subproblem: projected Gauss-Newton-CG, or the paper's multigrid "
+        "(algorithm 2; halved together, the sides must come to 12 cells or fewer on the longest and 4 or more on the "
+        "shortest, as 32, 48, 64, 96 and 128 do)",
+    )
+    flow_tolerance: Annotated[float, number(above=0, at_most=1)] = Field(
+        default=1e-5, description="eps_FAS: largest residual of that subproblem, in cells and steps"
+    )
+    transport: Literal["upwind", "semi-lagrangian"] = Field(
+        default="upwind", description="how the smoke is carried: eq. 4, or as in figure 4"
+    )
+    free_start: Flag = Field(
+        default=False, description="the initial velocity is optimised too (as eq. 10 has it), at no cost in forces"
+    )
+    approach: Flag | Literal["auto"] = Field(
+        default="auto",
+        description="true: several keyframes are first met one after the other, roughly, then all together from there; "
+        'false: together from rest, as in the paper; "auto": one after the other where a keyframe covers less than a '
+        "fifth of the next, which from rest may be missed. Not with a horizon",
+    )
+    horizon: Annotated[int, whole(at_least=2, at_most=100_000)] | None = Field(
+        default=None,
+        description="receding horizon (section 6): frames optimised together, at least up to the next keyframe; "
+        "default: all",
+    )
+
+
 @dataclass(frozen=True)
-class Settings:
+class SpacetimeNumbers:
     """What the iteration needs, in cells and steps."""
 
     force_weight: float
@@ -46,7 +120,9 @@ class Settings:
     free_start: bool
 
     @classmethod
-    def of(cls, control: Any, spacing: float, longest: float, dt: float, weight: float = 1.0) -> Settings:
+    def of(
+        cls, control: SpacetimeSettings, spacing: float, longest: float, dt: float, weight: float = 1.0
+    ) -> SpacetimeNumbers:
         """From [control] of a scene; lengths in metres, dt in seconds. weight: the largest of any keyframe."""
         return cls(
             force_weight=force_weight(control.r, spacing, longest, dt),
@@ -67,3 +143,9 @@ class Settings:
 def force_weight(r: float, spacing: float, longest: float, dt: float) -> float:
     """R of the scene's r."""
     return DENSITY * r * (REFERENCE_STEP / dt) ** 3 * (REFERENCE_CELLS * spacing / longest) ** 2
+
+
+def settings_of(problem: Problem) -> SpacetimeSettings:
+    """The problem's own table."""
+    assert isinstance(problem.control, SpacetimeSettings)
+    return problem.control

@@ -13,20 +13,21 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from keyfluid.controllers.interface import FrameRecord, Problem, Shell, Stopped
 from keyfluid.controllers.march import Advance, Clock, march, restored_state
+from keyfluid.controllers.shell import Shell, Stopped
 from keyfluid.controllers.smoke_steps import SmokeSteps, mass_of
 from keyfluid.controllers.step_size import too_many_steps
 from keyfluid.controllers.target.goal import Goal
 from keyfluid.controllers.target.liquid import LiquidTarget
 from keyfluid.controllers.target.schedule import Turn, acting, turns
-from keyfluid.controllers.target.settings import Settings
+from keyfluid.controllers.target.settings import TargetNumbers
 from keyfluid.controllers.target.steps import Pull, Steps, SubStep
 from keyfluid.errors import SceneError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.stage import State
 from keyfluid.operators.blur import gaussian_blur
+from keyfluid.problem import FrameRecord, Problem
 
 MOST_STEPS = 20_000
 """Sub-steps of a frame beyond which something has blown up."""
@@ -51,17 +52,17 @@ class Target:
         if problem.liquid is not None:
             _liquid(problem)
         else:
-            Plan(problem, Settings.of(problem.scene.control, max(problem.grid.size)))
+            Plan(problem, TargetNumbers.of(problem))
 
     def run(self, problem: Problem, shell: Shell) -> None:
         if problem.liquid is not None:
             march(problem, shell, _liquid(problem).advance)
             return
-        settings = Settings.of(problem.scene.control, max(problem.grid.size))
+        settings = TargetNumbers.of(problem)
         with _one_thread_if_small(problem.grid.count):
             self._run(problem, shell, settings)
 
-    def _run(self, problem: Problem, shell: Shell, settings: Settings) -> None:
+    def _run(self, problem: Problem, shell: Shell, settings: TargetNumbers) -> None:
         plan = Plan(problem, settings)
         steps = Steps(problem, settings, correction=0.0 if settings.advection == "first-order" else 1.0)
         if settings.advection == "smooth":
@@ -90,14 +91,14 @@ class Target:
 
 
 def _liquid(problem: Problem) -> LiquidTarget:
-    control = problem.scene.control
+    control = TargetNumbers.of(problem)
     return LiquidTarget(problem, control.strength, control.damping, control.release)
 
 
 class Plan:
     """Who pulls at a frame. Goals are made when their turn comes, and kept while it lasts."""
 
-    def __init__(self, problem: Problem, settings: Settings) -> None:
+    def __init__(self, problem: Problem, settings: TargetNumbers) -> None:
         self.problem, self.settings = problem, settings
         self.turns: dict[str, list[Turn]] = {}
         for name in problem.densities:

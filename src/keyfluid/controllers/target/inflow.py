@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from keyfluid.controllers.interface import Problem
 from keyfluid.controllers.smoke_steps import mass_of
 from keyfluid.fields import Field
+from keyfluid.problem import Problem
 
 _ROUNDING = 1e-6
 

@@ -14,7 +14,6 @@ import math
 
 import numpy as np
 
-from keyfluid.controllers.interface import Problem
 from keyfluid.controllers.liquid_steps import distance_wanted
 from keyfluid.controllers.march import Advance, Clock
 from keyfluid.controllers.steps import steps_of
@@ -24,6 +23,7 @@ from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.stage import State
 from keyfluid.operators.project import subtract_gradient
+from keyfluid.problem import Problem
 
 _PULL, _DAMP = 16.0, 8.0
 
@@ -34,6 +34,8 @@ class LiquidTarget:
     def __init__(
         self, problem: Problem, strength: float = 1.0, damping: float = 1.0, release: bool = False
     ) -> None:
+        assert problem.liquid is not None
+        self._gravity = problem.liquid.gravity
         keys = [key for key in problem.keyframes if key.mask is None]
         if not keys:
             raise SceneError("keyframe", "none asks for all of the liquid; this method needs a whole shape to reach")
@@ -54,7 +56,7 @@ class LiquidTarget:
         lost = (1 - math.exp(-damp * clock.dt)) / clock.dt
         force = (-pull / self.problem.grid.spacing) * self._rise(turn, frame)
         force = force.add_scaled(-lost, state["velocity"])
-        force.component(self.problem.up)[...] += force.dtype.type(turn.blend * self.problem.liquid.gravity)
+        force.component(self.problem.up)[...] += force.dtype.type(turn.blend * self._gravity)
         return self.fluid.advance(state, clock, force)
 
     def _rise(self, turn: Turn, frame: int) -> Field:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from keyfluid.controllers.interface import Keyframe
+from keyfluid.problem import Keyframe
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The method's parameters, under the names of scenes/control.py, and the paper's coefficients made of them.
+"""[control] of `method = "target"`, and the paper's coefficients made of it.
 
 With T the seconds a target has, rho0 the smoke's peak density, and L the longest side of the domain:
 
@@ -24,8 +24,15 @@ are at work. Each s has its own rest at the target; reach = 0 is the paper's met
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from keyfluid.tables import Coefficient, Flag, Multiplier, Positive, Table, number
+
+if TYPE_CHECKING:
+    from keyfluid.problem import Problem
 
 FORCE, DAMPING, GATHERING = 8.0, 24.0, 0.024
 DENSE_GAP = 0.25
@@ -44,32 +51,80 @@ class Coefficients:
     gathering: float
 
 
-@dataclass(frozen=True)
-class Settings:
-    """See scenes/control.py for the meaning of each."""
+class TargetSettings(Table):
+    """Target-driven smoke [Fattal & Lischinski 2004]: in one pass each keyframe attracts the smoke in its turn."""
 
-    strength: float = 1.0
-    damping: float = 1.0
-    gathering: float = 1.0
-    smoothing: float = 0.05
-    reach: float = 0.2
-    sigma: float | None = None
-    v_f: float | None = None
-    v_d: float | None = None
-    v_g: float | None = None
-    falloff: float | None = None
-    hard: bool = False
-    release: bool = False
-    equalise: float = 0.0
-    turbulence: float = 0.0
-    advection: str = "limited"
+    method: Literal["target"] = Field(
+        ...,
+        description="each keyframe acts from the one before until its frame and hold; its weight, up to 1, is "
+        "its blend, and 0 leaves the smoke free",
+    )
+    strength: Multiplier = Field(
+        default=1.0, description="of the driving force: a multiplier of v_f; more arrives earlier"
+    )
+    damping: Multiplier = Field(
+        default=1.0, description="of momentum: a multiplier of v_d; more is calmer, less overshoots"
+    )
+    gathering: Multiplier = Field(
+        default=1.0,
+        description="of stray smoke into the target: a multiplier of v_g; more is sharper and less natural",
+    )
+    smoothing: Annotated[float, number(above=0, at_most=1)] = Field(
+        default=0.05,
+        description="blur of the driving force as a fraction of L, the longest side of the domain; more is "
+        "smoother, less is livelier",
+    )
+    sigma: Positive | None = Field(
+        default=None, description="sigma (eq. 6) of that blur in metres, instead of smoothing; default 0.05 L"
+    )
+    reach: Annotated[float, number(at_least=0, at_most=1)] = Field(
+        default=0.2,
+        description="blur at the start of a keyframe's time as a fraction of L; it narrows to sigma within the first "
+        "half of that time, so that far parts of the target get their share; 0: sigma throughout, as in the paper",
+    )
+    v_f: Coefficient | None = Field(
+        default=None,
+        description="force coefficient (eq. 4), m^2/s^2 per density; default 8 L^2 / (T^2 rho0) with T the seconds "
+        "since the keyframe before or the start (1 s if below 0.25 s), rho0 the smoke's peak density",
+    )
+    v_d: Coefficient | None = Field(default=None, description="momentum attenuation (eq. 4), 1/s; default 24 / T")
+    v_g: Coefficient | None = Field(
+        default=None,
+        description="gathering coefficient (eq. 5), m^2/s per density^2; default 0.024 L^2 / (T rho0^2)",
+    )
+    falloff: Positive | None = Field(
+        default=None,
+        description="metres from the target over which the force fades; default: it reaches everywhere",
+    )
+    hard: Flag = Field(default=False, description="the target is cut at half its maximum, so that it has no grey edge")
+    release: Flag = Field(
+        default=False, description="the smoke is free after the last keyframe and its hold; default: it is kept"
+    )
+    equalise: Multiplier = Field(
+        default=0.0, description="rate at which the smoke's mass is scaled to the target's, 1/s"
+    )
+    turbulence: Coefficient = Field(
+        default=0.0, description="acceleration of random eddies in smoke that is on its way, m/s^2"
+    )
+    advection: Literal["limited", "first-order", "smooth"] = Field(
+        default="limited",
+        description='"limited": sharp, conservative, sub-steps as needed; "first-order": the same without its '
+        'second-order correction, blurry, for comparison (figure 2, row C); "smooth": the differentiable engine at '
+        "time.steps_per_frame, without gathering, so that the saved forces repeat the run",
+    )
+
+
+class TargetNumbers(TargetSettings):
+    """[control] on a domain whose longest side L is `side` metres."""
+
+    method: Literal["target"] = "target"
     side: float = 1.0
-    """L, in metres."""
 
     @classmethod
-    def of(cls, control: Any, side: float) -> Settings:
-        own = {field.name: getattr(control, field.name) for field in fields(cls) if field.name != "side"}
-        return cls(**own, side=side)
+    def of(cls, problem: Problem) -> TargetNumbers:
+        control = problem.control
+        assert isinstance(control, TargetSettings)
+        return cls(**control.model_dump(), side=max(problem.grid.size))
 
     @property
     def width(self) -> float:

@@ -21,12 +21,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from keyfluid.controllers.interface import Problem
 from keyfluid.controllers.smoke_steps import mass_of
 from keyfluid.controllers.step_size import cells_crossed
 from keyfluid.controllers.target.goal import Goal
 from keyfluid.controllers.target.inflow import Inflow
-from keyfluid.controllers.target.settings import Coefficients, Settings
+from keyfluid.controllers.target.settings import Coefficients, TargetNumbers
 from keyfluid.controllers.target.turbulence import Turbulence
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
@@ -40,6 +39,7 @@ from keyfluid.operators.drive import Drive
 from keyfluid.operators.gather import SAFE_CELLS, Gather, cells_per_step
 from keyfluid.operators.heat import Heat
 from keyfluid.operators.project import Project
+from keyfluid.problem import Problem
 from keyfluid.solids import Solids
 
 CELLS_PER_STEP = 0.4
@@ -69,12 +69,12 @@ class SubStep:
 class Steps:
     """Takes sub-steps of a scene's smoke."""
 
-    def __init__(self, problem: Problem, settings: Settings, correction: float = 1.0) -> None:
+    def __init__(self, problem: Problem, settings: TargetNumbers, correction: float = 1.0) -> None:
         self.problem, self.settings, self.correction = problem, settings, correction
         self.grid, self.dtype = problem.grid, problem.dtype
         self.inflow = Inflow(problem)
         self.turbulence = (
-            Turbulence(problem.grid, 2 * settings.width, problem.scene.seed, problem.dtype)
+            Turbulence(problem.grid, 2 * settings.width, problem.seed, problem.dtype)
             if settings.turbulence > 0
             else None
         )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from keyfluid.controllers.interface import Problem, Shell
 from keyfluid.controllers.march import march
+from keyfluid.controllers.shell import Shell
 from keyfluid.controllers.steps import steps_of
+from keyfluid.problem import Problem
 
 
 class Free:

@@ -1,6 +1,7 @@
-"""What a key may hold: a test, and the words for it that errors and the documentation share.
+"""A TOML table, and what its keys may hold: a test, and the words for it that errors and the documentation share.
 
-TOML has types, so nothing is converted: "3" is not a number and true is not 1.
+TOML has types, so nothing is converted: "3" is not a number and true is not 1. Scenes and the methods' own settings are
+made of these; nothing here knows of arrays.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
+from pydantic import AfterValidator, BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 LARGEST = 1e12
@@ -173,3 +174,11 @@ ColourValue = Annotated[
     str | list[float],
     Wants("a colour: a name such as 'orange', '#rrggbb' or three numbers from 0 to 1", is_colour),
 ]
+File = Annotated[str, words(4096), AfterValidator(absolute)]
+"""A file or folder that a scene names."""
+
+
+class Table(BaseModel):
+    """A TOML table; unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)

@@ -1,0 +1,1 @@
+"""Free simulation: nothing steers."""

@@ -1,0 +1,107 @@
+"""What a run offers to its method: where frames, checkpoints and numbers go, and when to stop.
+
+A run may be killed at any moment and continued from its last checkpoint, and must then end bit-identical. So a method
+keeps nothing that matters outside of what it gives to `checkpoint`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from keyfluid.problem import FrameRecord, Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """All that a controller needs to go on: arrays in run precision, and numbers, strings and lists."""
+
+    arrays: Mapping[str, np.ndarray]
+    meta: Mapping[str, Any]
+
+
+class Stopped(Exception):
+    """The user asked to stop. Raised by a controller, between steps, when all that must be kept is kept."""
+
+
+class Shell(Protocol):
+    """What a run offers to its controller."""
+
+    @property
+    def restored(self) -> Checkpoint | None:
+        """Where to go on; None: from the start. After `resume --from F` it holds the state of frame F, with its
+        `memory` and "frame" in meta; a method that can't go on from a frame says so (`begins_from_frames`)."""
+        ...
+
+    @property
+    def stop_requested(self) -> bool:
+        """Look at it between steps; when it is True, save what is worth it and raise Stopped."""
+        ...
+
+    def frame(self, record: FrameRecord) -> None:
+        """A frame is ready (frame 0 too). It is on disk when this returns. May be repeated with a better one."""
+        ...
+
+    def has_frames(self, last: int) -> bool:
+        """Whether frames 0 to `last` have been given."""
+        ...
+
+    def checkpoint(
+        self,
+        arrays: Mapping[str, np.ndarray],
+        meta: Mapping[str, Any],
+        part: str | None = None,
+        keep: Sequence[str] = (),
+    ) -> None:
+        """After each frame or iteration: replaces the checkpoint before it, whole or not at all.
+
+        Where a checkpoint shares most of its arrays with the one before, give only the new ones, as `part`, and
+        the names of earlier parts to `keep`; restored, arrays of parts are named "part/array".
+        """
+        ...
+
+    def other_run(self, folder: str) -> tuple[Problem, Checkpoint]:
+        """The scene and the last checkpoint of another run, to begin from what it found."""
+        ...
+
+    def show(self, since: float | None = None) -> None:
+        """The frames given so far make a film, though not the final one: draw its strip and its curves.
+
+        since: when (time.perf_counter) work on that film began, if it was made to be shown: previews take a tenth of
+        a run's time at most, films included.
+        """
+        ...
+
+    @property
+    def show_due(self) -> bool:
+        """Somebody may be waiting for a picture: it is a while since the last one."""
+        ...
+
+    def note(self, text: str, about: str = "") -> None:
+        """A line for the user that also stays in result.json's history: why something ended early, say.
+
+        about: a subject on which only the first note of a run is taken, before and after a resume together.
+        """
+        ...
+
+    def progress(
+        self, done: int, total: int, unit: str = "frame", error: float | None = None, note: str = ""
+    ) -> None:
+        """For the person who waits: `done` of `total` frames or iterations, and the error so far."""
+        ...
+
+    def control(self, current: Any) -> Any:
+        """[control] as it should be from the next frame on: `current`, unless somebody edits it (`run --watch`)."""
+        ...
+
+    def log(self, **values: float) -> None:
+        """One entry of result.json's `history`, such as iteration=3, objective=0.2. No timings: two runs of a
+        scene have the same history. Frames make their own entries."""
+        ...
+
+    def count(self, iterations: int = 0, evaluations: int = 0) -> None:
+        """Add to what result.json reports; an evaluation is one simulation from the start to the last frame."""
+        ...
