@@ -124,7 +124,7 @@ def _reports(path: Path) -> list[dict[str, Any]]:
 
 
 def _renew_locks() -> None:
-    """Numba guards its start with a semaphore that forked processes share: one that was killed would hold it for ever."""
+    """Numba guards its start with a semaphore that forked processes share; one that was killed would hold it."""
     from numba.np.ufunc import parallel
 
     parallel._set_init_process_lock()
