@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from keyfluid.controllers.target.controller import Plan
+from keyfluid.controllers.target.controller import Goals
 from keyfluid.controllers.target.settings import TargetNumbers
 from keyfluid.controllers.target.steps import Steps
 from keyfluid.scenes import load_scene
@@ -57,7 +57,7 @@ def measure(dim: int, resolution: int, solids: bool, repeats: int) -> list[tuple
     if not solids:
         text = text[: text.index("[[obstacle]]")] + text[text.index("[control]") :]
     made = build(load_scene(text))
-    plan, steps = Plan(made, TargetNumbers()), Steps(made, TargetNumbers())
+    plan, steps = Goals(made, TargetNumbers()), Steps(made, TargetNumbers())
     pulls = plan.pulls(48)  # the narrowest blur, which costs most
     state = steps.begin({**made.densities, "velocity": made.velocity})
     impulse = state["velocity"].zeros_like()

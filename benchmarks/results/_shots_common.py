@@ -102,8 +102,7 @@ def child(scene: str, sets: Sequence[str], folder: str, threads: int) -> None:
     import time
 
     import keyfluid
-    from keyfluid.controllers import controller_for
-    from keyfluid.controllers.method import plan_lines
+    from keyfluid.runs.run import plan_run
     from keyfluid.runs.session import Progress
     from keyfluid.scenes import load_scene
     from keyfluid.scenes.problem import build
@@ -117,7 +116,7 @@ def child(scene: str, sets: Sequence[str], folder: str, threads: int) -> None:
     keyfluid.run(scene, overrides=[*sets, "domain.resolution=16", *short], threads=threads)
     before, began, cpu = _resident_mb(), time.perf_counter(), _processor_seconds()
     problem = build(load_scene(scene, sets))
-    lines = list(plan_lines(controller_for(problem.scene.control.method), problem))
+    lines = list(plan_run(problem).lines)
     stages: list[dict[str, Any]] = []
 
     def listen(progress: Progress) -> None:

@@ -11,7 +11,7 @@ from _spacetime_case import DISK, REPORT, Case, bound, compiled, letter, report
 from _spacetime_print import IMAGES, head, line, plots, save
 
 from keyfluid.controllers.spacetime.advection import Advection
-from keyfluid.controllers.spacetime.controller import Plan, goal_error, memory_plan, pyramid
+from keyfluid.controllers.spacetime.controller import SpacetimePlan, goal_error, memory_plan, pyramid
 from keyfluid.controllers.spacetime.shooting import Shooting
 from keyfluid.render import filmstrip, save_png
 
@@ -33,7 +33,7 @@ def letters(small: bool) -> None:
             first = case
     labels = [f"{t}, {w}" for t in "FLUID" for w in ("1/4", "1/2", "3/4", "keyframe", "free")]
     save_png(IMAGES / "spacetime_letters.png", filmstrip(pictures, labels, columns=5, tile=92))
-    plan = memory_plan(first.problem)
+    plan = memory_plan(SpacetimePlan.of(first.problem))
     print("\nMemory plan, MB: " + ", ".join(f"{k} {v / 2**20:.1f}" for k, v in plan.items()))
     print(
         f"sum {sum(plan.values()) / 2**20:.1f}, the paper's bound 8 n^d (1 + d) N {bound(first.problem):.1f}, arrays "
@@ -53,7 +53,7 @@ def letters80(small: bool) -> None:
 def arrays_peak(problem: Any) -> float:
     """MB of arrays in five outer iterations, as the allocator counts them."""
     tracemalloc.start()
-    plan = Plan.of(problem)
+    plan = SpacetimePlan.of(problem)
     admm = plan.admm(plan.horizon())
     for _ in range(5):
         admm.advance()
@@ -87,7 +87,7 @@ def lbfgs(small: bool) -> None:
     head("method", "iterations", "simulations", "objective", "error", "s", "processor s",
          "processor s until ADMM's objective")  # fmt: skip
     line("ADMM", case.result.metrics["iterations"], "-", goal, max(case.errors), case.seconds, case.cpu, case.cpu)
-    plan = Plan.of(case.problem)
+    plan = SpacetimePlan.of(case.problem)
     for scaled in (False, True):
         flow = plan.flow(False)
         advection = Advection(flow, plan.units.inside(case.problem), plan.goals, plan.transport(), pyramid(flow.grid))

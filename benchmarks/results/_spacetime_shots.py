@@ -10,7 +10,7 @@ from _spacetime_case import DISK, REPORT, Case, compiled, key_of, letter, report
 from _spacetime_print import IMAGES, head, line, plots, save
 
 from keyfluid.controllers.spacetime.advection import FixedPoint
-from keyfluid.controllers.spacetime.controller import Plan, goal_error
+from keyfluid.controllers.spacetime.controller import SpacetimePlan, goal_error
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.render import filmstrip, save_png
@@ -108,7 +108,7 @@ def advection(small: bool) -> None:
         case = Case(cells, count, start_of("disk_bird", initial), [(count, key_of("bird", target))],
                     f'transport = "{operator}"', fps=40)  # fmt: skip
         case.problem = build(case.scene)
-        plan = Plan.of(case.problem)
+        plan = SpacetimePlan.of(case.problem)
         admm = plan.admm(plan.horizon())
         fixed = FixedPoint(admm.advection, admm.v.copy())
         began = time.perf_counter()

@@ -62,7 +62,7 @@ def report(name: str, small: bool, picture: str, threads: int) -> None:
     """Run one case in this process; the last line printed is its row as JSON."""
     from _spectral_common import compile_first, frame_pictures, measure
 
-    from keyfluid.controllers import controller_for
+    from keyfluid.runs.run import plan_run
     from keyfluid.scenes import load_scene
     from keyfluid.scenes.problem import build
 
@@ -71,7 +71,7 @@ def report(name: str, small: bool, picture: str, threads: int) -> None:
     compile_first(text, [*changes, "control.cutoff=4"])
     before = resident_mb()
     problem = build(load_scene(text, changes))
-    for line in controller_for("spectral").plan_lines(problem):  # type: ignore[attr-defined]
+    for line in plan_run(problem).lines:
         print(line, flush=True)
     run = measure(text, changes)
     metrics, record = run.result.metrics, run.record

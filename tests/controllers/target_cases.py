@@ -11,6 +11,10 @@ from keyfluid.scenes.model import Scene
 from keyfluid.scenes.problem import build
 
 
+def no_other_runs(folder):
+    raise AssertionError(f"nobody asked for {folder}")
+
+
 class MemoryShell:
     """Keeps every frame and the last checkpoint."""
 
@@ -63,7 +67,7 @@ def problem(text="F", resolution=64, frames=24, precision="float64", size=(1.0, 
 
 def run(made, **shell):
     kept = MemoryShell(**shell)
-    Target().run(made, kept)
+    Target().run(Target().plan(made, no_other_runs), kept)
     return kept
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from target_cases import MemoryShell, problem, quality, run
+from target_cases import MemoryShell, no_other_runs, problem, quality, run
 
 from keyfluid.controllers.shell import Stopped
-from keyfluid.controllers.target.controller import Plan, Target
+from keyfluid.controllers.target.controller import Goals, Target
 from keyfluid.controllers.target.settings import TargetNumbers
 from keyfluid.controllers.target.steps import Steps
 from keyfluid.errors import KeyfluidError
@@ -16,7 +16,7 @@ from keyfluid.threads import set_threads
 
 def steps_of(made, **changes):
     settings = TargetNumbers(**changes)
-    return Plan(made, settings), Steps(made, settings)
+    return Goals(made, settings), Steps(made, settings)
 
 
 def advance(steps, state, pulls, count, dt=1 / 24):
@@ -111,7 +111,7 @@ def test_threads_and_resuming_change_no_bit():
         results.append(run(made))
     stopped = MemoryShell(stop_after=3)
     with pytest.raises(Stopped):
-        Target().run(made, stopped)
+        Target().run(Target().plan(made, no_other_runs), stopped)
     results.append(run(made, restored=stopped.kept))
     last = [shell.records[-1] for shell in results]
     for other in last[1:]:

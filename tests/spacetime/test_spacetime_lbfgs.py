@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keyfluid.controllers.spacetime.advection import Advection
-from keyfluid.controllers.spacetime.controller import Plan, pyramid
+from keyfluid.controllers.spacetime.controller import SpacetimePlan, pyramid
 from keyfluid.controllers.spacetime.shooting import Shooting
 from keyfluid.scenes import load_scene
 from keyfluid.scenes.problem import build
@@ -35,7 +35,7 @@ r = 50.0
 
 
 def shooting(scaled=False, text=SCENE):
-    plan = Plan.of(build(load_scene(text)))
+    plan = SpacetimePlan.of(build(load_scene(text)))
     flow, start = plan.flow(False), plan.start()
     advection = Advection(flow, plan.units.inside(plan.problem), plan.goals, plan.transport(), pyramid(flow.grid))
     return Shooting(flow, advection, plan.settings.force_weight, plan.steps, scaled, start=start)

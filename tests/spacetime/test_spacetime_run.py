@@ -7,12 +7,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from keyfluid.controllers import controller_for
-from keyfluid.controllers.spacetime.controller import Plan, memory_plan
+from keyfluid.controllers.spacetime.controller import SpacetimePlan, memory_plan
 from keyfluid.controllers.spacetime.horizon import all_windows, next_window, stations
 from keyfluid.controllers.spacetime.settings import DENSITY, force_weight
 from keyfluid.errors import KeyfluidError
-from keyfluid.runs.run import resume, run
+from keyfluid.runs.run import plan_run, resume, run
 from keyfluid.scenes import load_scene
 from keyfluid.scenes import problem as problem_module
 from keyfluid.scenes.problem import build
@@ -109,7 +108,7 @@ def test_arrays_stay_within_the_papers_bound():
     """8 n^d (1 + d) N numbers, and the plan told before a run holds."""
     text = SCENE.format(control="", sides="walls", frames=24, smoke="", more="")
     problem = build(load_scene(text.replace("resolution = 20", "resolution = 48").replace("frame = 6", "frame = 24")))
-    plan = Plan.of(problem)
+    plan = SpacetimePlan.of(problem)
     plan.admm(plan.horizon()).advance()  # compiled, and tables made
     tracemalloc.start()
     admm = plan.admm(plan.horizon())
@@ -119,7 +118,7 @@ def test_arrays_stay_within_the_papers_bound():
     tracemalloc.stop()
     assert admm.last is not None
     assert peak < 8 * problem.grid.count * 3 * 24 * 4
-    assert peak == pytest.approx(sum(memory_plan(problem).values()), rel=0.1)
+    assert peak == pytest.approx(sum(memory_plan(plan).values()), rel=0.1)
 
 
 def test_a_prime_number_of_cells_will_do():
@@ -185,12 +184,11 @@ def test_the_same_forces_are_tried_on_the_engines_smoke():
 
 
 def test_memory_and_windows_are_told_and_what_can_not_fit_is_refused(monkeypatch):
-    controller = controller_for("spacetime")
-    (line, way) = controller.plan_lines(build(scene("approach = true", frames=12, more=SECOND)))
+    (line, way) = plan_run(build(scene("approach = true", frames=12, more=SECOND))).lines
     assert "velocities in 12 steps" in line
     assert "2 keyframes one after the other" in way
     three = {"frames": 18, "more": SECOND + THIRD}
-    whole, parts = (controller.memory_bytes(build(scene(control, **three))) for control in ("", "horizon = 6"))
+    whole, parts = (plan_run(build(scene(control, **three))).memory_bytes for control in ("", "horizon = 6"))
     assert whole / 3 < parts < whole / 2  # and the forces of all windows
     monkeypatch.setattr(problem_module, "memory_of_machine", lambda: 300 << 20)
     with pytest.raises(KeyfluidError, match=r"control\.method.*GiB.*control\.horizon"):
@@ -235,12 +233,12 @@ def test_holds_and_dense_keyframes_are_one_station():
     assert stations([40, 20, 21, 22]) == [22, 40]
     assert stations(list(range(2, 30))) == [29]
     two = {"frames": 12, "more": SECOND}
-    assert not Plan.of(build(scene("approach = true"))).approaches
-    assert Plan.of(build(scene("approach = true", **two))).approaches
-    assert not Plan.of(build(scene("approach = true\nhorizon = 6", **two))).approaches
+    assert not SpacetimePlan.of(build(scene("approach = true"))).approaches
+    assert SpacetimePlan.of(build(scene("approach = true", **two))).approaches
+    assert not SpacetimePlan.of(build(scene("approach = true\nhorizon = 6", **two))).approaches
     # By itself only where a keyframe hardly meets the next.
-    assert not Plan.of(build(scene("", **two))).approaches
-    assert Plan.of(build(scene("", frames=12, more=SECOND.replace("0.45, 0.55", "0.3, 0.7")))).approaches
+    assert not SpacetimePlan.of(build(scene("", **two))).approaches
+    assert SpacetimePlan.of(build(scene("", frames=12, more=SECOND.replace("0.45, 0.55", "0.3, 0.7")))).approaches
 
 
 def test_a_run_stopped_on_its_way_resumes_to_the_same_bits(tmp_path):
@@ -274,7 +272,7 @@ def test_windows_cover_all_keyframes():
 
 def test_a_hold_ends_before_the_next_keyframe():
     held = build(scene(frames=12, more="hold = 5\n" + SECOND))
-    assert [goal.step for goal in Plan.of(held).goals] == [6, 7, 8, 9, 10, 11, 12]
+    assert [goal.step for goal in SpacetimePlan.of(held).goals] == [6, 7, 8, 9, 10, 11, 12]
     with pytest.raises(KeyfluidError, match=r"keyframe\[0\]\.hold: .*use at most 5"):
         build(scene(frames=12, more="hold = 6\n" + SECOND))
 

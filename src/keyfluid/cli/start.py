@@ -191,10 +191,8 @@ def _run_scene(
     watched: tuple[Path, Sequence[str]] | None = None,
 ) -> tuple[RunResult, Path]:
     from keyfluid.cli.progress import Display, StopSwitch
-    from keyfluid.controllers import controller_for
-    from keyfluid.controllers.method import plan_lines
     from keyfluid.runs.estimate import estimate
-    from keyfluid.runs.run import choose_threads, run_problem
+    from keyfluid.runs.run import choose_threads, plan_run, run_problem
     from keyfluid.runs.session import after_a_second
     from keyfluid.scenes.problem import build
 
@@ -203,13 +201,13 @@ def _run_scene(
     choose_threads(problem, threads)
     for warning in problem.warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    controller = controller_for(scene.control.method)
-    expected = estimate(problem, controller)
+    plan = plan_run(problem)
+    expected = estimate(problem, plan)
     if not as_json:
         if expected.seconds > LONG:
             cells = " x ".join(map(str, problem.grid.cells))
             print(f"{scene.name}: {cells} cells, {problem.frames} frames; {expected.line()}", file=sys.stderr)
-        for line in plan_lines(controller, problem):
+        for line in plan.lines:
             print(line, file=sys.stderr)
     watch = None
     if watched is not None:
@@ -219,7 +217,7 @@ def _run_scene(
         path, overrides = watched
         watch = lambda place: Watch(problem, path, overrides, place)  # noqa: E731
     with StopSwitch().armed() as stop, Display(as_json) as display:
-        return run_problem(problem, folder, overwrite, display, stop, watch), folder
+        return run_problem(problem, folder, overwrite, display, stop, watch, plan), folder
 
 
 def _finish(result: RunResult, folder: Path, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from keyfluid.errors import KeyfluidError
 
 if TYPE_CHECKING:
-    from keyfluid.controllers.method import Controller
+    from keyfluid.controllers.method import Method
 
 METHODS = {
     "none": "keyfluid.controllers.free.controller:Free",
@@ -21,10 +21,10 @@ METHODS = {
 """`control.method` -> "module:class", imported when it is used."""
 
 
-def controller_for(method: str) -> Controller:
+def controller_for(method: str) -> Method:
     """The controller of a method, made without arguments."""
     if method not in METHODS:
         raise KeyfluidError(f"control.method: {method!r} is not known; use {', '.join(sorted(METHODS))}")
     module, _, name = METHODS[method].partition(":")
-    controller: Controller = getattr(import_module(module), name)()
+    controller: Method = getattr(import_module(module), name)()
     return controller

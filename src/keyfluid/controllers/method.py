@@ -1,61 +1,56 @@
-"""What a method is: it says what it needs, and simulates. docs/methods.md has an example for authors.
+"""What a method is: it plans a problem, then runs its plan. docs/methods.md has an example for authors.
 
-    class Controller:
-        def memory_bytes(self, problem) -> int      what it needs beyond a free run
-        def run(self, problem, shell) -> None       simulate, and hand every frame to the shell
+    plan = method.plan(problem, other_runs)    what will be done, and what that takes; raises what can't be done
+    method.run(plan, shell)                    simulate, and hand every frame to the shell
+
+Everything that is known before a run is read off the plan: memory, work, disk, the lines to print. A problem is planned
+once, and nothing is written before that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from keyfluid.controllers.shell import Shell
+from keyfluid.controllers.shell import Checkpoint, Shell
 from keyfluid.problem import Problem
 
-
-class Controller(Protocol):
-    """A method."""
-
-    def memory_bytes(self, problem: Problem) -> int:
-        """What the method holds beyond a free simulation, for the estimate before a run."""
-        ...
-
-    def run(self, problem: Problem, shell: Shell) -> None:
-        """Simulate from `shell.restored` or the start to the last frame; raise Stopped to end early."""
-        ...
+OtherRuns = Callable[[str], tuple[Problem, Checkpoint]]
+"""The problem and the last checkpoint of the run in a folder, to begin from what it found."""
 
 
-def plan_lines(controller: Controller, problem: Problem) -> Sequence[str]:
-    """What a method will search or store, told before a run; a method says so in `plan_lines(problem)`, if it does."""
-    lines: Sequence[str] = controller.plan_lines(problem) if hasattr(controller, "plan_lines") else ()
-    return lines
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Plan:
+    """What a run will do. A method derives its own, with what it has worked out.
 
-
-def check_first(controller: Controller, problem: Problem, shell: Shell) -> None:
-    """What a method can't do, raised before anything is written: by `check(problem, shell)` of a method that has one.
-
-    Of the shell only `other_run` may be asked.
+    memory_bytes  beyond a free simulation
+    stored_bytes  on disk, beyond a state
+    simulations   how many free simulations' work it is
+    lines         to print before a run: what is searched or stored
     """
-    if hasattr(controller, "check"):
-        controller.check(problem, shell)
+
+    problem: Problem
+    memory_bytes: int = 0
+    stored_bytes: int = 0
+    simulations: float = 1.0
+    lines: Sequence[str] = ()
 
 
-def begins_from_frames(controller: Controller) -> bool:
-    """Whether `resume --from` can be asked of a method: not of one with `begins_from_frames = False`."""
-    return bool(getattr(controller, "begins_from_frames", True))
+class Method(ABC):
+    """A method, made without arguments.
 
+    begins_from_frames  whether `resume --from FRAME` can be asked of it: not where all forces are found together
+    films_again         whether frames are films of what a checkpoint holds, so that damaged ones can be made again
+    """
 
-def films_again(controller: Controller) -> bool:
-    """Whether frames are films of what a checkpoint holds, so that damaged ones can be made again from it."""
-    return bool(getattr(controller, "films_again", False))
+    begins_from_frames = True
+    films_again = False
 
+    @abstractmethod
+    def plan(self, problem: Problem, other_runs: OtherRuns) -> Plan:
+        """Work out what will be done; raise what can't be."""
 
-def stored_bytes(controller: Controller, problem: Problem) -> int:
-    """What a method's checkpoint takes on disk beyond a state: `stored_bytes(problem)` of a method that says so."""
-    return int(controller.stored_bytes(problem)) if hasattr(controller, "stored_bytes") else 0
-
-
-def simulations(controller: Controller, problem: Problem) -> float:
-    """How many free simulations' work a run is: `simulations(problem)` of a method that needs more than one."""
-    return float(controller.simulations(problem)) if hasattr(controller, "simulations") else 1.0
+    @abstractmethod
+    def run(self, plan: Plan, shell: Shell) -> None:
+        """Simulate from `shell.restored` or the start to the last frame; raise Stopped to end early."""

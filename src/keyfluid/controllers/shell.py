@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from keyfluid.problem import FrameRecord, Problem
+from keyfluid.problem import FrameRecord
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +61,6 @@ class Shell(Protocol):
         Where a checkpoint shares most of its arrays with the one before, give only the new ones, as `part`, and
         the names of earlier parts to `keep`; restored, arrays of parts are named "part/array".
         """
-        ...
-
-    def other_run(self, folder: str) -> tuple[Problem, Checkpoint]:
-        """The scene and the last checkpoint of another run, to begin from what it found."""
         ...
 
     def show(self, since: float | None = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from keyfluid.controllers.method import Controller, simulations, stored_bytes
+from keyfluid.controllers.method import Plan
 from keyfluid.scenes.problem import BuiltScene
 from keyfluid.threads import threads
 
@@ -25,7 +25,7 @@ class Estimate:
         return f"about {size_words(self.memory)} of memory, {size_words(self.disk)} on disk, {time_words(self.seconds)}"
 
 
-def estimate(problem: BuiltScene, controller: Controller) -> Estimate:
+def estimate(problem: BuiltScene, plan: Plan) -> Estimate:
     grid = problem.grid
     steps = problem.frames * (problem.steps_per_frame or _likely_steps(problem))
     bodies = problem.solids(0.0) is not None
@@ -33,9 +33,9 @@ def estimate(problem: BuiltScene, controller: Controller) -> Estimate:
     state = (len(problem.densities) + grid.dim) * problem.dtype.itemsize * grid.count
     kept = grid.dim * problem.dtype.itemsize * grid.count * steps if problem.keyframes else 0
     return Estimate(
-        problem.memory_estimate_bytes + controller.memory_bytes(problem),
-        state * (problem.frames + 2) + kept + stored_bytes(controller, problem),
-        simulations(controller, problem) * steps * grid.count * cost * 1e-9 / (1 + 0.6 * (threads() - 1)),
+        problem.memory_estimate_bytes + plan.memory_bytes,
+        state * (problem.frames + 2) + kept + plan.stored_bytes,
+        plan.simulations * steps * grid.count * cost * 1e-9 / (1 + 0.6 * (threads() - 1)),
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from keyfluid.controllers import controller_for
-from keyfluid.controllers.method import begins_from_frames, check_first
+from keyfluid.controllers.method import Method, Plan
 from keyfluid.controllers.shell import Stopped
 from keyfluid.errors import KeyfluidError, SceneError, WorkerDied
 from keyfluid.io.atomic import DiskError
@@ -16,6 +16,7 @@ from keyfluid.rollout.allocation import give_back_large_arrays
 from keyfluid.runs.changes import go_on_with
 from keyfluid.runs.folder import RunFolder
 from keyfluid.runs.frames import Frames
+from keyfluid.runs.other_runs import open_other_run
 from keyfluid.runs.outputs import Outputs
 from keyfluid.runs.session import Listener, Progress, Session, after_a_second
 from keyfluid.runs.watch import Watch
@@ -80,18 +81,22 @@ def run_problem(
     progress: Listener | None = None,
     should_stop: Callable[[], bool] = lambda: False,
     watch: Callable[[RunFolder], Watch] | None = None,
+    plan: Plan | None = None,
 ) -> RunResult:
-    """Run what `build` made of a scene; `watch` makes, of the run's folder, what looks after [control] meanwhile."""
+    """Run what `build` made of a scene; `watch` makes, of the run's folder, what looks after [control] meanwhile.
+
+    plan: of this problem, where it was made before (`plan_run`).
+    """
     method = problem.scene.control.method
     controller = controller_for(method)
     _keep_apart(problem.scene, folder)
-    check_first(controller, problem, Session(problem, method))
+    plan = plan or plan_run(problem)
     place = RunFolder.begin(folder, problem.scene, overwrite) if folder is not None else None
     session = Session(problem, method, place, progress, should_stop)
     try:
         if watch is not None and place is not None:
             session.watch = watch(place)
-        return _go(session, problem, controller.run, progress)
+        return _go(session, controller, plan, progress)
     except KeyfluidError:
         if place is not None and not session.can_go_on:
             place.abandon()
@@ -99,6 +104,11 @@ def run_problem(
     finally:
         if place is not None:
             place.close()
+
+
+def plan_run(problem: BuiltScene) -> Plan:
+    """What the scene's method will do and take; raises what it can't do. Threads are chosen before it."""
+    return controller_for(problem.scene.control.method).plan(problem, open_other_run)
 
 
 def resume(
@@ -121,12 +131,12 @@ def resume(
         scene = place.scene()
         method = scene.control.method
         controller = controller_for(method)
-        if from_frame is not None and not begins_from_frames(controller):
+        if from_frame is not None and not controller.begins_from_frames:
             raise KeyfluidError(
                 f'--from {from_frame}: method "{method}" finds the forces of all frames together and can\'t begin from '
                 "one; resume it without --from"
             )
-        notes = go_on_with(place, scene, begins_from_frames(controller), accept_changes)
+        notes = go_on_with(place, scene, controller.begins_from_frames, accept_changes)
         problem = build(scene, after_a_second(progress))
         choose_threads(problem, threads)
         session = Session(problem, method, place, progress, should_stop)
@@ -136,7 +146,7 @@ def resume(
         session.restore(from_frame)
         for note in notes:
             session.note(note)
-        return _go(session, problem, controller.run, progress)
+        return _go(session, controller, plan_run(problem), progress)
     finally:
         place.close()
 
@@ -171,10 +181,8 @@ def open_run(folder: str | Path) -> RunResult:
     return RunResult(result, frames, problem, place.path)
 
 
-def _go(
-    session: Session, problem: BuiltScene, compute: Callable[..., None], progress: Listener | None
-) -> RunResult:
-    folder = session.folder
+def _go(session: Session, controller: Method, plan: Plan, progress: Listener | None) -> RunResult:
+    folder, problem = session.folder, session.problem
 
     def told(what: str, done: int, total: int) -> None:
         session.check_stop()
@@ -184,7 +192,7 @@ def _go(
     give_back_large_arrays()
     try:
         session.write_result("running")
-        compute(problem, session)
+        controller.run(plan, session)
         session.check_stop()
         session.score()
         if folder is not None:

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from keyfluid.controllers import controller_for
-from keyfluid.controllers.method import begins_from_frames, films_again
 from keyfluid.controllers.shell import Checkpoint, Stopped
-from keyfluid.errors import KeyfluidError, SceneError
+from keyfluid.errors import KeyfluidError
 from keyfluid.problem import FrameRecord
 from keyfluid.runs import metrics
 from keyfluid.runs.folder import RunFolder
@@ -20,7 +19,7 @@ from keyfluid.runs.frames import PARTICLES, Frames, FrameStore, MemoryFrames
 from keyfluid.runs.memory import peak_memory_mb
 from keyfluid.runs.outputs import Outputs
 from keyfluid.runs.watch import Watch
-from keyfluid.scenes.problem import BuiltScene, build
+from keyfluid.scenes.problem import BuiltScene
 from keyfluid.scenes.told import Told
 from keyfluid.threads import threads
 
@@ -67,6 +66,7 @@ class Session:
         should_stop: Callable[[], bool] = lambda: False,
     ) -> None:
         self.problem, self.method, self.folder = problem, method, folder
+        self._films = controller_for(method)
         self.store: FrameStore = folder.frames if folder is not None else MemoryFrames()
         self.frames = Frames(self.store, problem.grid, list(problem.densities), problem.amount)
         self.restored: Checkpoint | None = None
@@ -162,20 +162,6 @@ class Session:
     def log(self, **values: float) -> None:
         self._logged.append({name: _plain(value) for name, value in values.items()})
 
-    def other_run(self, folder: str) -> tuple[BuiltScene, Checkpoint]:
-        """Named by control.start, the only key that asks for one."""
-        try:
-            place = RunFolder.find(folder)
-            found = place.checkpoints.load()
-        except KeyfluidError as error:
-            raise SceneError("control.start", str(error)) from None
-        if found is None:
-            raise SceneError("control.start", f"{folder} has no checkpoint yet; let it run first")
-        try:
-            return build(place.scene()), Checkpoint(found.arrays, found.controller)
-        except KeyfluidError as error:
-            raise SceneError("control.start", f"the scene of {folder}: {' '.join(str(error).split())}") from None
-
     def show(self, since: float | None = None) -> None:
         """Strip and report of the frames so far; skipped where that would take more than a tenth of the time."""
         began = time.perf_counter() if since is None else since
@@ -218,10 +204,6 @@ class Session:
         """Whether there is something to resume: a frame, or an optimisation's checkpoint before its first film."""
         return bool(self.metas) or (self.folder is not None and self.folder.checkpoints.exist)
 
-    @property
-    def _films_again(self) -> bool:
-        return films_again(controller_for(self.method))
-
     def is_whole(self) -> bool:
         """Of a run that has ended: are its frames as they were written? If not, and if they can't be filmed again from
         the checkpoint, says so. Its checkpoint may be gone."""
@@ -229,7 +211,7 @@ class Session:
         try:
             self._check_frames(self.folder, self.problem.frames)
         except KeyfluidError:
-            if not self._films_again or not self.folder.checkpoints.exist:
+            if not self._films.films_again or not self.folder.checkpoints.exist:
                 raise
             return False
         return True
@@ -252,7 +234,7 @@ class Session:
         try:
             self._check_frames(folder, last)
         except KeyfluidError:
-            if not self._films_again:
+            if not self._films.films_again:
                 raise
             last = -1
         self._remember(shell)
@@ -280,7 +262,7 @@ class Session:
     def _require_nothing_lost(self, folder: RunFolder) -> None:
         """Without a checkpoint a run begins again; raise where that would give up frames that it could go on from."""
         whole = folder.frames.whole()
-        if whole > 1 and begins_from_frames(controller_for(self.method)):
+        if whole > 1 and self._films.begins_from_frames:
             raise KeyfluidError(
                 f"{folder.path}: has {whole + 1} frames but no checkpoint; "
                 f"{self._way_out(whole, 'goes on from the last whole frame')}"
@@ -296,7 +278,7 @@ class Session:
     def _way_out(self, whole: int, what: str) -> str:
         """Of damage: from the last frame that is whole, where a method can begin from one."""
         assert self.folder is not None
-        if whole >= 0 and begins_from_frames(controller_for(self.method)):
+        if whole >= 0 and self._films.begins_from_frames:
             return f"keyfluid resume {self.folder.path} --from {whole} {what}"
         return "run the scene again with --overwrite"
 

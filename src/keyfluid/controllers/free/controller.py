@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from keyfluid.controllers.march import march
+from keyfluid.controllers.method import Method, OtherRuns, Plan
 from keyfluid.controllers.shell import Shell
 from keyfluid.controllers.steps import steps_of
 from keyfluid.problem import Problem
 
 
-class Free:
-    """The controller that controls nothing."""
+class Free(Method):
+    """The method that controls nothing."""
 
-    def memory_bytes(self, problem: Problem) -> int:
-        return 0
+    def plan(self, problem: Problem, other_runs: OtherRuns) -> Plan:
+        return Plan(problem=problem)
 
-    def run(self, problem: Problem, shell: Shell) -> None:
+    def run(self, plan: Plan, shell: Shell) -> None:
         if shell.restored is None:
             shell.count(evaluations=1)
-        march(problem, shell, steps_of(problem).advance)
+        march(plan.problem, shell, steps_of(plan.problem).advance)

@@ -42,6 +42,7 @@ from keyfluid.operators.blur import Blur, gaussian_blur, gaussian_pyramid
 from keyfluid.problem import Problem
 from keyfluid.rollout import MemoryPlan, Rollout
 from keyfluid.rollout.allocation import choose_allocation
+from keyfluid.rollout.rollout import Model
 
 SHARE = 0.6
 """Of the machine's memory that an optimisation takes unless the scene says otherwise."""
@@ -121,6 +122,31 @@ class Goal:
     price: float
 
 
+def memory_plan(stage: Stage, settings: SearchNumbers) -> MemoryPlan:
+    """What an evaluation of a stage will hold."""
+    problem = stage.problem
+    model = steps_of(problem).model(1.0 / (problem.fps * (problem.steps_per_frame or 1)))
+    return _rollout(stage, settings, model).plan
+
+
+def _rollout(stage: Stage, settings: SearchNumbers, model: Model) -> Rollout:
+    problem, (steps, first) = stage.problem, _span(stage)
+    limit = problem.memory_limit_bytes
+    budget = settings.budget or (None if limit is None else int(SHARE * limit))
+    vectors = optimiser_bytes(stage.control, settings.history)
+    sheared = problem.velocity.data.nbytes if settings.shear > 0 else 0
+    try:
+        return Rollout(model, steps, budget, vectors, first, sheared)
+    except KeyfluidError as error:
+        raise SceneError("control.memory", str(error).removeprefix("memory: ")) from None
+
+
+def _span(stage: Stage) -> tuple[int, int]:
+    """How many steps a stage's window has, and the number of its first."""
+    steps = stage.problem.steps_per_frame or 1
+    return (stage.window.last - stage.window.first) * steps, stage.window.first * steps
+
+
 class Evaluation:
     """Call it with a control vector: value and gradient.
 
@@ -136,16 +162,10 @@ class Evaluation:
         self.dt = 1.0 / (problem.fps * (problem.steps_per_frame or 1))
         self._fluid = steps_of(problem)
         model = self._fluid.model(self.dt)
-        steps, first = self._span(stage)
-        limit = problem.memory_limit_bytes
-        budget = settings.budget or (None if limit is None else int(SHARE * limit))
-        vectors = optimiser_bytes(stage.control, settings.history)
-        sheared = problem.velocity.data.nbytes if settings.shear > 0 else 0
-        try:
-            self._rollout = Rollout(model, steps, budget, vectors, first, sheared)
-        except KeyfluidError as error:
-            raise SceneError("control.memory", str(error).removeprefix("memory: ")) from None
-        choose_allocation(self.plan.total_bytes, None if settings.budget is not None else limit)
+        steps, first = _span(stage)
+        self._rollout = _rollout(stage, settings, model)
+        limit = None if settings.budget is not None else problem.memory_limit_bytes
+        choose_allocation(self._rollout.plan.total_bytes, limit)
         if start is None and problem.edit is not None:
             start = problem.edit.record(problem.edit.first).state
         self._under = own_forces(problem, keep=None)
@@ -169,11 +189,6 @@ class Evaluation:
             self._source_price = ForcePrice(settings.source_alpha, 0.0, cells**2 / (2 * scale))
         self.evaluations = 0
 
-    def _span(self, stage: Stage) -> tuple[int, int]:
-        """How many steps the window has, and the number of its first."""
-        steps = self.problem.steps_per_frame or 1
-        return (stage.window.last - stage.window.first) * steps, stage.window.first * steps
-
     def _match(self, stage: Stage, settings: SearchNumbers) -> DensityMatch | SurfaceMatch | None:
         """The distance to the keyframes; None if the window has none."""
         if self.problem.liquid is not None:
@@ -181,10 +196,6 @@ class Evaluation:
             return SurfaceMatch(surfaces, stage.blur) if surfaces else None
         keys = density_keys(self.problem, stage.window)
         return DensityMatch(keys, _gamma(self.problem, settings, stage.blur)) if keys else None
-
-    @property
-    def plan(self) -> MemoryPlan:
-        return self._rollout.plan
 
     @property
     def error(self) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.stages import Stage, carry, plan_stages
 from keyfluid.controllers.keyframes.windows import Window, plan_windows
+from keyfluid.controllers.method import OtherRuns
 from keyfluid.controllers.shell import Checkpoint, Shell
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.optimise.lbfgs import Iterate, Lbfgs, Minimisation
@@ -66,16 +67,18 @@ def restored_from(checkpoint: Checkpoint, plans: Sequence[Sequence[Stage]], sett
         raise KeyfluidError("the checkpoint does not fit the scene; run the scene again with --overwrite") from None
 
 
-def windows_of(shell: Shell, problem: Problem, settings: SearchNumbers) -> list[Window]:
+def windows_of(
+    checkpoint: Checkpoint | None, other_runs: OtherRuns, problem: Problem, settings: SearchNumbers
+) -> list[Window]:
     """The windows of a schedule, or those that are already being followed.
 
     "auto" looks at the machine's memory. A run that goes on elsewhere keeps to its plan, and one that begins from
     another run, a preview say, takes over that one's.
     """
-    if shell.restored is not None:
-        return _windows_in(shell.restored, problem, settings)
+    if checkpoint is not None:
+        return _windows_in(checkpoint, problem, settings)
     if settings.start is not None and settings.schedule == "auto":
-        theirs = _windows_in(shell.other_run(settings.start)[1], problem, settings)
+        theirs = _windows_in(other_runs(settings.start)[1], problem, settings)
         if theirs in (plan_windows(problem, schedule) for schedule in ("all", "sequence")):
             return theirs
     return plan_windows(problem, settings.schedule)
@@ -88,10 +91,10 @@ def _windows_in(checkpoint: Checkpoint, problem: Problem, settings: SearchNumber
 
 
 def from_other_run(
-    shell: Shell, folder: str, windows: Sequence[Window], number: int, stages: Sequence[Stage]
+    other_runs: OtherRuns, folder: str, windows: Sequence[Window], number: int, stages: Sequence[Stage]
 ) -> tuple[Place, np.ndarray]:
     """The forces of another run, carried to the first stage on the scene's own grid that blurs no more."""
-    problem, checkpoint = shell.other_run(folder)
+    problem, checkpoint = other_runs(folder)
     unlike = SceneError(
         "control.start", f"{folder} is no run of this method with the same keyframe times, control and schedule"
     )

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from keyfluid.controllers.keyframes.edited import own_forces
-from keyfluid.controllers.keyframes.evaluation import SHARE, Evaluation, Goal
+from keyfluid.controllers.keyframes.evaluation import SHARE, Goal, memory_plan
 from keyfluid.controllers.keyframes.layers import keyframes_at_rest, plan_layers
 from keyfluid.controllers.keyframes.replay import replay
 from keyfluid.controllers.keyframes.settings import SearchNumbers
@@ -227,7 +227,7 @@ def share_memory(problem: Problem, settings: SearchNumbers) -> tuple[int, Search
     """How many windows may be solved at once, one thread each, and the settings with each one's share of memory."""
     windows = plan_layers(problem, settings.span)
     need = max(
-        Evaluation(plan_stages(problem, settings, window)[-1], replace(settings, budget=None)).plan.total_bytes
+        memory_plan(plan_stages(problem, settings, window)[-1], replace(settings, budget=None)).total_bytes
         for window in windows[0] + windows[1]
     )
     limit = settings.budget

@@ -6,11 +6,13 @@ them, so that a run can go on from any frame, and pictures and PLY files can be 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from keyfluid.controllers.particles.settings import ParticleNumbers, settings_of
+from keyfluid.controllers.method import Method, OtherRuns, Plan
+from keyfluid.controllers.particles.settings import settings_of
 from keyfluid.controllers.particles.simulation import Simulation
 from keyfluid.controllers.shell import Shell, Stopped
 from keyfluid.controllers.step_size import tell_if_fast
@@ -20,23 +22,30 @@ from keyfluid.models.stage import State
 from keyfluid.problem import FrameRecord, Problem
 
 
-class Particles:
-    """The controller."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ParticlesPlan(Plan):
+    """The simulation, ready to begin."""
 
-    def memory_bytes(self, problem: Problem) -> int:
-        """Markers with a velocity each, twice while a frame is stored; lattices."""
-        settings = ParticleNumbers.of(settings_of(problem), problem.grid)
+    simulation: Simulation
+
+
+class Particles(Method):
+    """The method."""
+
+    def plan(self, problem: Problem, other_runs: OtherRuns) -> ParticlesPlan:
+        """Memory: markers with a velocity each, twice while a frame is stored; lattices."""
+        simulation = Simulation(problem, settings_of(problem))
+        settings = simulation.settings
         particles = 6 * (settings.markers + 3 * settings.control_particles + settings.vortices)
         lattices = 12 * problem.grid.count + 16 * settings.velocity_cells**problem.grid.dim
-        return (2 * particles + lattices) * problem.dtype.itemsize
+        memory = (2 * particles + lattices) * problem.dtype.itemsize
+        return ParticlesPlan(problem=problem, memory_bytes=memory, simulation=simulation)
 
-    def check(self, problem: Problem, shell: Shell) -> None:
-        Simulation(problem, settings_of(problem))
-
-    def run(self, problem: Problem, shell: Shell) -> None:
+    def run(self, plan: Plan, shell: Shell) -> None:
+        assert isinstance(plan, ParticlesPlan)
+        problem, simulation = plan.problem, plan.simulation
         control = settings_of(problem)
         changes: list[dict[str, Any]] = []
-        simulation = Simulation(problem, control)
         frame = 0
         if shell.restored is not None:
             frame, changes = int(shell.restored.meta["frame"]), list(shell.restored.meta["changes"])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
+from keyfluid.controllers.method import Method, OtherRuns, Plan
 from keyfluid.controllers.shell import Checkpoint, Shell, Stopped
 from keyfluid.controllers.spacetime.admm import Admm, FlowSolver, Record
 from keyfluid.controllers.spacetime.advection import Advection, Goal
@@ -54,14 +55,18 @@ INEXACT = 0.02
 """Share of a subproblem's first residual at which its solver may stop: the guide moves again."""
 
 
-class Spacetime:
-    """The controller."""
+class Spacetime(Method):
+    """The method."""
 
     begins_from_frames = False
 
-    def check(self, problem: Problem, shell: Shell) -> None:
-        plan = Plan.of(problem)
-        need, limit = problem.memory_estimate_bytes + self.memory_bytes(problem), problem.memory_limit_bytes
+    def plan(self, problem: Problem, other_runs: OtherRuns) -> SpacetimePlan:
+        """Work: rounds until the stop rule, most likely, by what one of them takes. On disk: v, v*, lambda, u and the
+        last v, twice while a checkpoint is replaced."""
+        plan = SpacetimePlan.of(problem)
+        parts = memory_plan(plan)
+        memory, limit = sum(parts.values()), problem.memory_limit_bytes
+        need = problem.memory_estimate_bytes + memory
         if limit is not None and need > MOST_MEMORY * limit:
             raise SceneError(
                 "control.method",
@@ -69,39 +74,19 @@ class Spacetime:
                 f"{limit / 2**30:.3g} GiB: lower domain.resolution or the frames until the last keyframe, or set a "
                 "shorter control.horizon",
             )
-
-    def memory_bytes(self, problem: Problem) -> int:
-        """v, v*, lambda and the last v, what a subproblem holds beside them, and densities of three sweeps."""
-        return sum(memory_plan(problem).values())
-
-    def simulations(self, problem: Problem) -> float:
-        """Rounds until the stop rule, most likely, by what one of them takes."""
-        plan = Plan.of(problem)
         rounds = min(LIKELY_ROUNDS, plan.settings.iterations)
         share = plan.steps / (problem.frames * plan.steps_per_frame)
-        return PER_ROUND * rounds * share * (2 if plan.approaches else 1)
-
-    def stored_bytes(self, problem: Problem) -> int:
-        """v, v*, lambda, u and the last v, twice while a checkpoint is replaced."""
-        plan = Plan.of(problem)
         faces = problem.dtype.itemsize * problem.grid.value_count(Kind.FACES)
-        return 2 * faces * (5 * plan.longest_window + (plan.steps if len(plan.windows) > 1 else 0))
+        return replace(
+            plan,
+            memory_bytes=memory,
+            stored_bytes=2 * faces * (5 * plan.longest_window + (plan.steps if len(plan.windows) > 1 else 0)),
+            simulations=PER_ROUND * rounds * share * (2 if plan.approaches else 1),
+            lines=_lines(plan, parts),
+        )
 
-    def plan_lines(self, problem: Problem) -> Sequence[str]:
-        """What will be searched, and what that takes."""
-        plan = Plan.of(problem)
-        longest = plan.longest_window
-        unknowns = problem.grid.value_count(Kind.FACES) * longest
-        parts = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in memory_plan(problem).items())
-        lines = [f"{unknowns:,} velocities in {longest} steps; {parts}"]
-        if plan.approaches:
-            lines.append(f"{len(plan.stations)} keyframes one after the other, roughly, then all together")
-        elif len(plan.windows) > 1:
-            lines.append(f"{len(plan.windows)} windows one after the other; the numbers are the longest's")
-        return lines
-
-    def run(self, problem: Problem, shell: Shell) -> None:
-        plan = Plan.of(problem)
+    def run(self, plan: Plan, shell: Shell) -> None:
+        assert isinstance(plan, SpacetimePlan)
         restored = shell.restored
         if restored is not None and restored.meta["phase"] == "replay":
             replay = plan.replay(None)
@@ -122,7 +107,7 @@ class Spacetime:
         self._replay(plan, shell, horizon.forces, replay)
 
     def _windows(
-        self, plan: Plan, shell: Shell, phase: str, horizon: Horizon, restored: Checkpoint | None,
+        self, plan: SpacetimePlan, shell: Shell, phase: str, horizon: Horizon, restored: Checkpoint | None,
         begin: np.ndarray | None = None,
     ) -> None:  # fmt: skip
         """All windows in their order; the first one begins with the velocities `begin`."""
@@ -163,7 +148,7 @@ class Spacetime:
         for path, (error, frame) in worst.items():
             shell.note(f"{path}, frame {frame}: the same forces give the engine's smoke an error of {error:.3f}")
 
-    def _replay(self, plan: Plan, shell: Shell, forces: np.ndarray | None, replay: Replay) -> None:
+    def _replay(self, plan: SpacetimePlan, shell: Shell, forces: np.ndarray | None, replay: Replay) -> None:
         frames = plan.problem.frames
         while replay.frame < frames:
             if shell.stop_requested:
@@ -175,11 +160,10 @@ class Spacetime:
             shell.progress(replay.frame, frames, "frame")
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SpacetimePlan(Plan):
     """A scene as the iteration sees it: `steps` until the last keyframe, the rest of the frames are free."""
 
-    problem: Problem
     settings: SpacetimeNumbers
     units: Units
     steps_per_frame: int
@@ -187,7 +171,7 @@ class Plan:
     goals: list[Goal]
 
     @classmethod
-    def of(cls, problem: Problem) -> Plan:
+    def of(cls, problem: Problem) -> SpacetimePlan:
         # Backward Euler is stable for any step, so "auto" means one step per frame.
         steps_per_frame = problem.steps_per_frame or 1
         dt = 1.0 / (problem.fps * steps_per_frame)
@@ -197,7 +181,14 @@ class Plan:
             settings_of(problem), problem.grid.spacing, max(problem.grid.size), dt, max(goal.weight for goal in goals)
         )
         units = Units(problem.grid.spacing, dt, problem.peaks)
-        return cls(problem, settings, units, steps_per_frame, max(goal.step for goal in goals), goals)
+        return cls(
+            problem=problem,
+            settings=settings,
+            units=units,
+            steps_per_frame=steps_per_frame,
+            steps=max(goal.step for goal in goals),
+            goals=goals,
+        )
 
     @property
     def approaches(self) -> bool:
@@ -238,7 +229,7 @@ class Plan:
         horizon.air = np.empty((horizon.velocity.data.size, self.steps), self.problem.dtype)
         return horizon
 
-    def roughly(self) -> Plan:
+    def roughly(self) -> SpacetimePlan:
         """For the approach, whose end is a beginning."""
         return replace(self, settings=replace(self.settings, change_tolerance=ROUGHLY * self.settings.change_tolerance))
 
@@ -355,9 +346,25 @@ def goal_error(goal: Goal, densities: Mapping[str, list[Field]]) -> float:
     return relative_error(densities[goal.field][goal.step].data, goal.target.data, mask)
 
 
-def memory_plan(problem: Problem) -> dict[str, int]:
-    """Bytes by what they are for; the paper's bound is 8 n^d (1 + d) N numbers."""
-    plan, item = Plan.of(problem), problem.dtype.itemsize
+def _lines(plan: SpacetimePlan, parts: Mapping[str, int]) -> list[str]:
+    """What will be searched, and what that takes."""
+    longest = plan.longest_window
+    unknowns = plan.problem.grid.value_count(Kind.FACES) * longest
+    told = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in parts.items())
+    lines = [f"{unknowns:,} velocities in {longest} steps; {told}"]
+    if plan.approaches:
+        lines.append(f"{len(plan.stations)} keyframes one after the other, roughly, then all together")
+    elif len(plan.windows) > 1:
+        lines.append(f"{len(plan.windows)} windows one after the other; the numbers are the longest's")
+    return lines
+
+
+def memory_plan(plan: SpacetimePlan) -> dict[str, int]:
+    """Bytes by what they are for; the paper's bound is 8 n^d (1 + d) N numbers.
+
+    v, v*, lambda and the last v, what a subproblem holds beside them, and densities of three sweeps.
+    """
+    problem, item = plan.problem, plan.problem.dtype.itemsize
     velocities, longest = item * problem.grid.value_count(Kind.FACES), plan.longest_window
     beside = plan.steps if len(plan.windows) > 1 else 0
     if plan.approaches:

@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 
 from keyfluid.controllers.march import Advance, Clock, march, restored_state
+from keyfluid.controllers.method import Method, OtherRuns, Plan
 from keyfluid.controllers.shell import Shell, Stopped
 from keyfluid.controllers.smoke_steps import SmokeSteps, mass_of
 from keyfluid.controllers.step_size import too_many_steps
@@ -39,40 +41,52 @@ MOST_CARRIERS = 16
 """Velocities of a frame that are kept for the report; more sub-steps than that are averaged in pairs."""
 
 
-class Target:
-    """The controller."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TargetPlan(Plan):
+    """The targets in their turn; of a liquid the driver that is its own."""
 
-    def memory_bytes(self, problem: Problem) -> int:
-        """Goals, forces, work arrays and the carriers of a frame."""
+    numbers: TargetNumbers
+    goals: Goals | None
+    liquid: LiquidTarget | None
+
+
+class Target(Method):
+    """The method."""
+
+    def plan(self, problem: Problem, other_runs: OtherRuns) -> TargetPlan:
+        """Memory: goals, forces, work arrays and the carriers of a frame."""
         faces = problem.grid.value_count(Kind.FACES) * problem.dtype.itemsize
         per_field = 2 * faces + 4 * problem.grid.count * 8
-        return (2 * MOST_CARRIERS + 6) * faces + len(problem.densities) * per_field
+        memory = (2 * MOST_CARRIERS + 6) * faces + len(problem.densities) * per_field
+        numbers, is_liquid = TargetNumbers.of(problem), problem.liquid is not None
+        return TargetPlan(
+            problem=problem,
+            memory_bytes=memory,
+            numbers=numbers,
+            goals=None if is_liquid else Goals(problem, numbers),
+            liquid=_liquid(problem) if is_liquid else None,
+        )
 
-    def check(self, problem: Problem, shell: Shell) -> None:
-        if problem.liquid is not None:
-            _liquid(problem)
-        else:
-            Plan(problem, TargetNumbers.of(problem))
-
-    def run(self, problem: Problem, shell: Shell) -> None:
-        if problem.liquid is not None:
-            march(problem, shell, _liquid(problem).advance)
+    def run(self, plan: Plan, shell: Shell) -> None:
+        assert isinstance(plan, TargetPlan)
+        if plan.liquid is not None:
+            march(plan.problem, shell, plan.liquid.advance)
             return
-        settings = TargetNumbers.of(problem)
-        with _one_thread_if_small(problem.grid.count):
-            self._run(problem, shell, settings)
+        with _one_thread_if_small(plan.problem.grid.count):
+            self._run(plan, shell)
 
-    def _run(self, problem: Problem, shell: Shell, settings: TargetNumbers) -> None:
-        plan = Plan(problem, settings)
+    def _run(self, plan: TargetPlan, shell: Shell) -> None:
+        problem, settings, goals = plan.problem, plan.numbers, plan.goals
+        assert goals is not None
         steps = Steps(problem, settings, correction=0.0 if settings.advection == "first-order" else 1.0)
         if settings.advection == "smooth":
-            march(problem, shell, SmoothSteps(problem, plan, steps).advance, plan.error)
+            march(problem, shell, SmoothSteps(problem, goals, steps).advance, goals.error)
             return
         frame, taken, gathered, state = _begin(problem, shell, steps)
         while frame < problem.frames:
             frame += 1
-            pulls = plan.pulls(frame)
-            gathered = {name: mass for name, mass in gathered.items() if not plan.begins(name, frame)}
+            pulls = goals.pulls(frame)
+            gathered = {name: mass for name, mass in gathered.items() if not goals.begins(name, frame)}
             for name, rate in steps.gathered(state, pulls, (frame - 1) / problem.fps).items():
                 gathered[name] = gathered.get(name, 0.0) + rate / problem.fps
             collected = _Frame(problem, frame, state, taken)
@@ -87,7 +101,7 @@ class Target:
             shell.frame(record)
             shell.log(frame=frame, **_shares(problem, state, gathered))
             shell.checkpoint(_arrays(state), {"frame": frame, **record.memory})
-            shell.progress(frame, problem.frames, "frame", plan.error(frame, state))
+            shell.progress(frame, problem.frames, "frame", goals.error(frame, state))
 
 
 def _liquid(problem: Problem) -> LiquidTarget:
@@ -95,7 +109,7 @@ def _liquid(problem: Problem) -> LiquidTarget:
     return LiquidTarget(problem, control.strength, control.damping, control.release)
 
 
-class Plan:
+class Goals:
     """Who pulls at a frame. Goals are made when their turn comes, and kept while it lasts."""
 
     def __init__(self, problem: Problem, settings: TargetNumbers) -> None:
@@ -249,7 +263,7 @@ def _one_thread_if_small(cells: int) -> Iterator[None]:
 class SmoothSteps:
     """The driving force on the differentiable engine."""
 
-    def __init__(self, problem: Problem, plan: Plan, steps: Steps) -> None:
+    def __init__(self, problem: Problem, plan: Goals, steps: Steps) -> None:
         self.plan, self.steps = plan, steps
         self.smoke = SmokeSteps(problem)
         self.fps = problem.fps
