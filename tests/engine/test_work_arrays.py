@@ -9,8 +9,8 @@ import pytest
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.kernels import advect2, advect3
 from keyfluid.operators.advect import Advect
+from keyfluid.operators.kernels import advect2, advect3
 
 
 def poisoned(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from particle_cases import cube, points
 
+from keyfluid.controllers.particles.kernels import move
 from keyfluid.controllers.particles.lattice import Densities, Lattice, tent_weights
 from keyfluid.grid import Grid
-from keyfluid.kernels import particles_move
 from keyfluid.threads import set_threads
 
 
@@ -55,7 +55,7 @@ def test_adams_bashforth_on_a_turning_field():
         p, before = np.array([[0.7], [0.5], [0.5]]), np.zeros((3, 1))
         for step in range(steps):
             args = (packed, lattice.inverse, lattice.cells, lattice.sizes, lattice.kinds, 1.0 / steps)
-            particles_move.advect(*p, *before, 0 if step == 0 else 1, *args)
+            move.advect(*p, *before, 0 if step == 0 else 1, *args)
         exact = 0.5 + 0.2 * np.array([np.cos(1), np.sin(1)])
         errors.append(np.hypot(*(p[:2, 0] - exact)))
     assert 3.5 < errors[0] / errors[1] < 4.6

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 
 from keyfluid.controllers.particles.streams import Stream, key, shuffled, uniform
-from keyfluid.kernels.particles_random import bits, unit
+from keyfluid.kernels.counted_random import bits, unit
 
 
 @numba.njit

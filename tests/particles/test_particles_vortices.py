@@ -7,11 +7,11 @@ import pytest
 from particle_cases import cube, points
 from test_particles_control import settings
 
+from keyfluid.controllers.particles.kernels.move import velocity_at
 from keyfluid.controllers.particles.lattice import Lattice
 from keyfluid.controllers.particles.streams import Stream, key
 from keyfluid.controllers.particles.vortices import Vortices
 from keyfluid.grid import Grid
-from keyfluid.kernels.particles_move import velocity_at
 
 
 def eddies(count=40, seed=0, dtype=np.float64):

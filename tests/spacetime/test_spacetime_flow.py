@@ -12,7 +12,6 @@ from keyfluid.controllers.spacetime.flow import dot, peak
 from keyfluid.controllers.spacetime.gauss_newton import GaussNewton
 from keyfluid.controllers.spacetime.multigrid import Multigrid
 from keyfluid.grid import Grid, Kind
-from keyfluid.kernels import spacetime_smooth
 from keyfluid.solvers.fas import FullApproximation, Level, Trajectory, coloured, depth
 from keyfluid.solvers.fas_transfer import (
     coarser,
@@ -21,6 +20,7 @@ from keyfluid.solvers.fas_transfer import (
     restrict_centres,
     restrict_faces,
 )
+from keyfluid.solvers.kernels import coupled_gauss_seidel
 from keyfluid.threads import set_threads
 
 
@@ -278,14 +278,14 @@ def test_transfers_keep_fluxes_sums_and_straight_lines(sides):
 
 def test_a_smoother_with_wrong_blocks_does_not_converge(monkeypatch):
     flow, guide = guided((16, 16), 6, 1.0, "walls")
-    plain = spacetime_smooth.smooth2
+    plain = coupled_gauss_seidel.smooth2
 
     def sabotaged(*arguments):
         changed = list(arguments)
         changed[15] = changed[15] * 0.2  # kappa of the blocks, not of the equations
         plain(*changed)
 
-    monkeypatch.setattr(spacetime_smooth, "smooth2", sabotaged)
+    monkeypatch.setattr(coupled_gauss_seidel, "smooth2", sabotaged)
     v = np.zeros_like(guide)
     _, report = Multigrid(flow, 1e-8, np.float64).solve(v, guide, 1.0)
     assert report.solver != "fas"

@@ -12,14 +12,12 @@ AMD processors of the AVX2 kind gather faster in vectors than one by one (measur
 against 46 ns per cell for an RK2 backtrace), but LLVM believes otherwise unless told.
 
 Numba's cache does not notice when a function that a kernel calls has changed, so the cache folder of a module is
-named after a hash of its source and of those of the kernel modules it imports.
+named after a hash of its source and of those of all modules it depends on (source_digest.py).
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -28,6 +26,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numba
 
+from keyfluid.kernels.source_digest import digest
 from keyfluid.threads import LAYERS
 
 # Numba fills its settings in at run time, where a type checker does not see them.
@@ -44,34 +43,26 @@ llvm.set_option("keyfluid", "-runtime-memory-check-threshold=128")
 # Fused multiply-adds and unsigned zeros; nothing that reorders sums or assumes away NaN.
 _FASTMATH = {"contract", "nsz"}
 
-_HERE = Path(__file__).resolve().parent
-_IMPORT = re.compile(r"^from (?:\.|keyfluid\.kernels\.)(\w+) import", re.MULTILINE)
-
-
-def _sources(path: Path, found: dict[Path, bytes]) -> dict[Path, bytes]:
-    """The sources of a module and of the kernel modules it imports."""
-    if path not in found and path.exists():
-        found[path] = path.read_bytes()
-        for imported in _IMPORT.findall(found[path].decode()):
-            _sources(_HERE / f"{imported}.py", found)
-    return found
-
 
 @cache
 def _cache_folder(module: Path) -> str:
-    """Where the kernels of a module live: beside the sources if that can be written, else in the user's cache."""
-    if _settings.CACHE_DIR:
-        return str(_settings.CACHE_DIR)
-    sources = _sources(module, {})
-    digest = hashlib.sha256(b"".join(sources[path] for path in sorted(sources))).hexdigest()[:16]
-    beside = _HERE / "__pycache__"
+    """Where a module's kernels are cached: in NUMBA_CACHE_DIR if that is set, beside the sources if they are in a
+    writable folder, otherwise in the user's cache."""
+    parent = Path(_settings.CACHE_DIR) if _settings.CACHE_DIR else _beside(module.parent)
+    return str(parent / f"kernels-{digest(module)}")
+
+
+@cache
+def _beside(folder: Path) -> Path:
+    """A writable folder for what is compiled from the sources in `folder`."""
+    beside = folder / "__pycache__"
     try:
         beside.mkdir(exist_ok=True)
         writable = os.access(beside, os.W_OK)
     except OSError:
         writable = False
     home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "keyfluid"
-    return str((beside if writable else home) / f"kernels-{digest}")
+    return beside if writable else home
 
 
 def _compile(function: Callable, **options: Any) -> Any:

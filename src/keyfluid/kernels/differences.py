@@ -6,8 +6,8 @@ one layer of 3D. A difference has one value less than its axis, or as many where
 
 from numba import prange
 
-from .compile import parallel_kernel, row_function
-from .lattice import at
+from keyfluid.kernels.compile import parallel_kernel, row_function
+from keyfluid.kernels.lattice import at
 
 
 @row_function

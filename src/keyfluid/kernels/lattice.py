@@ -13,7 +13,7 @@ has derivative 0, hence half the inner one just at the clamp.
 
 import numpy as np
 
-from .compile import row_function
+from keyfluid.kernels.compile import row_function
 
 
 @row_function

@@ -15,9 +15,9 @@ shape `m` beginning at an offset, and so is the velocity component along the swe
 
 from numba import prange
 
-from .compile import parallel_kernel, row_function
-from .lattice import at
-from .stencils import planes
+from keyfluid.kernels.compile import parallel_kernel, row_function
+from keyfluid.kernels.lattice import at
+from keyfluid.kernels.stencils import planes
 
 
 @row_function

@@ -8,8 +8,8 @@ layer along the first axis, which has no component of its own (`axes` = 2).
 
 from numba import prange
 
-from .compile import parallel_kernel, row_function
-from .lattice import at
+from keyfluid.kernels.compile import parallel_kernel, row_function
+from keyfluid.kernels.lattice import at
 
 
 @row_function

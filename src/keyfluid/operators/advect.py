@@ -29,9 +29,9 @@ from keyfluid.boundary import Boundary
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind, Place
-from keyfluid.kernels import advect2, advect3
 from keyfluid.operators.base import Fields, Operator
 from keyfluid.operators.framed import frame_of
+from keyfluid.operators.kernels import advect2, advect3
 
 TABLEAUS = {
     1: [[0.0, 1.0]],

@@ -2,7 +2,7 @@
 
 Locations   q at centres or on faces, v on faces, without divergence
 Continuous  dq/dt = -(u q)_x - (v q)_y - (w q)_z, axis after axis    [Fattal & Lischinski 2004, sec. 4.4]
-Discrete    upwind fluxes and a limited second-order correction (kernels/limited.py)             [appendix A]
+Discrete    upwind fluxes and a limited second-order correction (keyfluid/kernels/limited.py)    [appendix A]
             The speed on an interface of faces is the mean of the two velocities beside it. Sweeps of odd
             steps go through the axes in reverse, which cancels the first-order error of splitting.
 Sides       nothing passes walls; through open sides smoke leaves and clean air enters at the side's velocity

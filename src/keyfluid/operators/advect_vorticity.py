@@ -3,9 +3,9 @@
 Locations   v and the result on faces, vorticity on edges
 Continuous  Adv[v] = (curl v) x v - nu laplacian v          [Pan & Manocha 2017, eq. 1 and section 3.1]
 Discrete    vorticity by differences around an edge, velocity on it as the mean of the two faces beside it, and the
-            product averaged back to faces (kernels/spacetime.py). So v . (curl v) x v sums to zero exactly: this term
-            alone neither gains nor loses energy [after Pavlov et al. 2011]. Viscosity is nu curl curl v, which is
-            -nu laplacian v where v has no divergence.
+            product averaged back to faces (solvers/kernels/self_advection.py). So v . (curl v) x v sums to zero
+            exactly: this term alone neither gains nor loses energy [after Pavlov et al. 2011]. Viscosity is nu curl
+            curl v, which is -nu laplacian v where v has no divergence.
 Tangent     bilinear: (curl d_v) x v + (curl v) x d_v - nu laplacian d_v
 Adjoint     its transpose, gathered face by face
 Sides       no vorticity on walls and open sides: free slip

@@ -19,8 +19,8 @@ import numpy as np
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.kernels import layers
 from keyfluid.operators.base import Fields, LinearOperator, Operator
+from keyfluid.operators.kernels import layers
 from keyfluid.operators.wet import Wet
 from keyfluid.solids import Solids
 

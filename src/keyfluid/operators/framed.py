@@ -10,7 +10,7 @@ import numpy as np
 
 from keyfluid.boundary import Boundary
 from keyfluid.grid import Grid, Kind
-from keyfluid.kernels import frame as kernels
+from keyfluid.operators.kernels import frame as kernels
 
 _SLABS = 16
 

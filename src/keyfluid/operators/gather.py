@@ -21,9 +21,9 @@ import numpy as np
 from keyfluid.boundary import Boundary
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.kernels import gather as kernels
 from keyfluid.operators.advect_limited import AdvectLimited
 from keyfluid.operators.base import Fields, ForwardOnly
+from keyfluid.operators.kernels import gather as kernels
 from keyfluid.operators.project import layered
 
 SAFE_CELLS = 0.43

@@ -14,11 +14,11 @@ import numpy as np
 from keyfluid.boundary import Boundary
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind, Place
-from keyfluid.kernels import cubic
 from keyfluid.operators.advect import Advect, Tables, adjoint_slabs, forward_slabs, tables
 from keyfluid.operators.axis_stencils import to_planes, to_planes_transposed
 from keyfluid.operators.base import Fields
 from keyfluid.operators.framed import frame_of
+from keyfluid.operators.kernels import cubic
 
 Feet = dict[Place, np.ndarray]
 """Displacements in cells of all points of a place, axis by axis."""

@@ -26,8 +26,8 @@ import numpy as np
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.kernels import fast_marching
 from keyfluid.operators.base import Fields, Operator
+from keyfluid.operators.kernels import fast_marching
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,8 +30,8 @@ import numpy as np
 from keyfluid.errors import BlowUp, KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.kernels import spacetime_transport as kernels
 from keyfluid.operators.base import Fields, Operator
+from keyfluid.operators.kernels import transport as kernels
 from keyfluid.solvers.face_tables import face_tables
 from keyfluid.threads import one_thread_below
 

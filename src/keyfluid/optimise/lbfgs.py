@@ -7,7 +7,7 @@
 A metric M is the same as L-BFGS in the variables z with x = sqrt(M) z, without changing the variables.
 
 Between two iterations everything is in a `Minimisation`, which can be saved and continued in the same bits: sums
-are taken in a fixed order (kernels/vectors.py), and a pair is the difference of two stored iterates, so that
+are taken in a fixed order (keyfluid/kernels/vectors.py), and a pair is the difference of two stored iterates, so that
 the last m + 1 iterates and gradients are all that a checkpoint needs.
 """
 

@@ -59,7 +59,7 @@ def transmittance_to(
     direction: NDArray[np.float64], extinction: NDArray[np.float32], covered: NDArray[np.float32]
 ) -> NDArray[np.float32]:
     """How much light from far away in `direction` reaches each cell centre; extinction per cell."""
-    from keyfluid.kernels.raymarch import sweep_light
+    from keyfluid.render.kernels.raymarch import sweep_light
 
     lead = int(np.argmax(np.abs(direction)))
     order = (lead, *(axis for axis in range(3) if axis != lead))
@@ -132,7 +132,7 @@ class LitVolume:
         extinction: float | None = None,
         solid_colour: Colour = "#b0a89d",
     ) -> None:
-        from keyfluid.kernels.raymarch import occupied, shade
+        from keyfluid.render.kernels.raymarch import occupied, shade
 
         stack = stacked(fields, 3)
         shape = stack.shape[1:]
@@ -177,7 +177,7 @@ class LitVolume:
         self, origins: NDArray[np.float64], directions: NDArray[np.float64], step: float = 0.5
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Along rays (m, 3): light and transmittance (m, 4), and how many cells off a solid is met, or 0."""
-        from keyfluid.kernels.raymarch import march
+        from keyfluid.render.kernels.raymarch import march
 
         bundles = -(-len(origins) // 256)
         stride = max(1, round(0.618 * bundles))

@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyfluid.controllers.particles.streams import Stream, key
-from keyfluid.kernels import particles_shadow as kernels
 from keyfluid.render.backdrop import Backdrop
 from keyfluid.render.camera import Camera, up_vector
 from keyfluid.render.colour import magnitude_map, parse_colour, shoulder, to_bytes
+from keyfluid.render.kernels import marker_shadows as kernels
 from keyfluid.render.lighting import Light
 
 Shades = NDArray[np.float32]

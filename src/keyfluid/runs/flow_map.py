@@ -37,7 +37,7 @@ class FlowMap:
 
     def back(self, velocity: Field, seconds: float) -> None:
         """Follow the paths back by one step."""
-        from keyfluid.kernels.flow_map import trace_back
+        from keyfluid.runs.kernels.flow_map import trace_back
 
         parts = [part.reshape(*part.shape, *[1] * (3 - part.ndim)) for part in velocity.components()]
         if len(parts) == 2:
@@ -48,7 +48,7 @@ class FlowMap:
 
     def read(self, centred: np.ndarray) -> np.ndarray:
         """A centred quantity where the paths are now; 0 where they have left through an open side."""
-        from keyfluid.kernels.flow_map import read_centres
+        from keyfluid.runs.kernels.flow_map import read_centres
 
         out = np.empty(len(self.points))
         values = np.ascontiguousarray(centred, np.float64).reshape(self._cells)

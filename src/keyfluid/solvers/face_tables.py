@@ -1,6 +1,6 @@
 """What spacetime kernels must know of a grid: where each component of a face field starts, and its shape.
 
-A 2D grid is one layer of a 3D one, whose first axis has no component of its own (kernels/stencils.py).
+A 2D grid is one layer of a 3D one, whose first axis has no component of its own (keyfluid/kernels/stencils.py).
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ Unknowns v, u on faces and p, pbar in cells, at all steps; on a grid of cells of
 
 with ra = kappa times the guide on the finest grid and zero otherwise; u_k is the force that leads to v_k. V-cycles with
 coarsening in space only, two smoothings before and after, ten on the coarsest grid. The smoother takes all steps of a
-cell at once (kernels/spacetime_smooth.py), 4 colours in 2D and 8 in 3D, a third per axis where a periodic axis is odd.
+cell at once (kernels/coupled_gauss_seidel.py), 4 colours in 2D and 8 in 3D, a third per axis where a periodic axis is
+odd.
 
 Misprint  algorithm 2 evaluates f(v^h) after its line 14 has overwritten v^h; here the fine residual comes first.
 Deviations  velocities go to the coarse grid by their fluxes, so that their divergence is restricted exactly, residuals
@@ -23,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from keyfluid.grid import Grid, Kind
-from keyfluid.kernels import spacetime_smooth
 from keyfluid.solvers.face_tables import face_tables
 from keyfluid.solvers.fas_transfer import (
     coarser,
@@ -32,6 +32,7 @@ from keyfluid.solvers.fas_transfer import (
     restrict_centres,
     restrict_faces,
 )
+from keyfluid.solvers.kernels import coupled_gauss_seidel
 from keyfluid.solvers.self_advection import (
     self_advection,
     self_advection_transpose,
@@ -106,7 +107,7 @@ class Level:
         size = sides - 1
         work = np.empty(SLABS * steps * (sides * sides + 4 * sides + 2 + 2 * size * size + 3 * size), self.dtype)
         faces, push = np.empty(SLABS * sides, np.int64), np.empty(SLABS * sides, self.dtype)
-        sweep = spacetime_smooth.smooth2 if self.grid.dim == 2 else spacetime_smooth.smooth3
+        sweep = coupled_gauss_seidel.smooth2 if self.grid.dim == 2 else coupled_gauss_seidel.smooth3
         for _ in range(times):
             sweep(
                 *(part.reshape(-1) for part in (x.v, x.u, x.p, x.pbar, right.v, right.u, right.p, right.pbar)),

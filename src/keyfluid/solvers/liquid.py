@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from keyfluid.kernels import incomplete_cholesky as kernels
+from keyfluid.solvers.kernels import incomplete_cholesky as kernels
 from keyfluid.solvers.multigrid import MultigridPCG, SolveReport
 from keyfluid.solvers.poisson import warn_unless_converged
 

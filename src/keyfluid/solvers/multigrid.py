@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from keyfluid.errors import BlowUp, KeyfluidError
-from keyfluid.kernels import multigrid as kernels
+from keyfluid.solvers.kernels import multigrid as kernels
 
 Array = NDArray[np.floating]
 

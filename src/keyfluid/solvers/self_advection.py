@@ -1,4 +1,4 @@
-"""Self-advection of flat face values, v[face] or v[face, step], in cell units: the kernels of spacetime.py called.
+"""Self-advection of flat face values, v[face] or v[face, step], in cell units: calls kernels/self_advection.py.
 
 operators/advect_vorticity.py has the equations. `scale` is dt / dx, or 1 / h on a coarser grid.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from keyfluid.grid import Grid
-from keyfluid.kernels import spacetime
 from keyfluid.solvers.face_tables import face_tables
+from keyfluid.solvers.kernels import self_advection as kernels
 from keyfluid.threads import one_thread_below
 
 SERIAL_VALUES = 1 << 14
@@ -23,13 +23,13 @@ def self_advection(grid: Grid, v: np.ndarray, scale: float, viscosity: float) ->
 def self_advection_tangent(
     grid: Grid, v: np.ndarray, d_v: np.ndarray, scale: float, viscosity: float
 ) -> np.ndarray:
-    return _run(spacetime.advect_self_tangent, grid, v, d_v, scale, viscosity)
+    return _run(kernels.advect_self_tangent, grid, v, d_v, scale, viscosity)
 
 
 def self_advection_transpose(
     grid: Grid, v: np.ndarray, bar: np.ndarray, scale: float, viscosity: float
 ) -> np.ndarray:
-    return _run(spacetime.advect_self_transpose, grid, v, bar, scale, viscosity)
+    return _run(kernels.advect_self_transpose, grid, v, bar, scale, viscosity)
 
 
 def _run(kernel, grid: Grid, v: np.ndarray, other: np.ndarray, scale: float, viscosity: float) -> np.ndarray:  # type: ignore[no-untyped-def]

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from keyfluid.controllers.particles.control import WARM_UP, ControlParticles
+from keyfluid.controllers.particles.kernels import redistribute
+from keyfluid.controllers.particles.kernels.grid import CHUNKS
 from keyfluid.controllers.particles.lattice import Densities, Lattice
 from keyfluid.controllers.particles.markers import Markers
 from keyfluid.controllers.particles.settings import ParticleNumbers
 from keyfluid.controllers.particles.streams import Stream, key
 from keyfluid.controllers.particles.targets import Posed, TargetShape
 from keyfluid.controllers.target.schedule import Turn, acting, turns
-from keyfluid.kernels import particles_redistribute
-from keyfluid.kernels.particles_grid import CHUNKS
 from keyfluid.problem import Emission, Keyframe, Problem
 
 FULL = 0.65
@@ -156,7 +156,7 @@ class Cloud:
         full = FULL * self.problem.peaks[self.name] if self.settings.even else np.inf
         moved = np.zeros(CHUNKS, np.int64)
         words = (key(self.seed, stream, step, self.index) for stream in (Stream.CHOOSE, Stream.PLACE))
-        particles_redistribute.redistribute(
+        redistribute.redistribute(
             *words, trials, *self.markers.position, *self.markers.before, potential, self.smoke,
             self.grid.real(full), self.grid.inverse, self.grid.cells, self.grid.real(edge), low, high, packed,
             lattice.inverse, lattice.cells, moved,

@@ -7,7 +7,7 @@ Attraction     F = (x_t - x) / |x_t - x|  saturate((|x_t - x| - A_phi) A_rho)  S
 Matching       algorithm 1: of two random particles the targets are exchanged where that shortens the sum of squared
                distances. Printed it swaps positions and targets both, after which the same pairs remain; only the
                targets are exchanged here. Most pairs are drawn from near particles, where an exchange still gains
-               when random pairs no longer do (kernels/particles_match.py).
+               when random pairs no longer do (kernels/match.py).
 Motion         v = (v + dt F) exp(-damping dt) (Euler), then eq. 9 for positions. `follow` damps the velocity relative
                to the target's own, so that a moving shape is followed without lag; the paper's is relative to 0.
 """
@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from keyfluid.controllers.particles.kernels import control as kernels
+from keyfluid.controllers.particles.kernels.match import CELLS, swap_pairs
 from keyfluid.controllers.particles.lattice import Densities, Lattice, columns
 from keyfluid.controllers.particles.settings import ParticleNumbers
 from keyfluid.controllers.particles.streams import Stream, key, shuffled
-from keyfluid.kernels import particles_control as kernels
-from keyfluid.kernels.particles_match import CELLS, swap_pairs
 
 DARTS_PER_PARTICLE = 40
 WARM_UP = 10

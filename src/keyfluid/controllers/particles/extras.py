@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from keyfluid.controllers.particles.kernels import move
 from keyfluid.controllers.particles.lattice import Lattice
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.kernels import particles_move
 from keyfluid.operators.project import Project
 from keyfluid.problem import Emission, Problem
 from keyfluid.solids import Solids
@@ -124,7 +124,7 @@ class Bodies:
             values[..., axis] -= (towards * slope).astype(lattice.dtype)
 
     def push_out(self, points: np.ndarray) -> None:
-        particles_move.push_out(*points, self.distance, self.grid.inverse, self.grid.cells, self.grid.side)
+        move.push_out(*points, self.distance, self.grid.inverse, self.grid.cells, self.grid.side)
 
 
 def _gradient(lattice: Lattice, values: np.ndarray) -> list[np.ndarray]:

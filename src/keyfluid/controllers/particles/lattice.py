@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from keyfluid.boundary import Boundary
+from keyfluid.controllers.particles.kernels import grid as kernels
 from keyfluid.grid import Grid
-from keyfluid.kernels import particles_grid as kernels
 
 _SIDES = {Boundary.WALLS: 0, Boundary.PERIODIC: 1, Boundary.OPEN: 2}
 
@@ -56,7 +56,7 @@ class Lattice:
 
     @cached_property
     def kinds(self) -> np.ndarray:
-        """What the sides are, as kernels/particles_move.py numbers them."""
+        """What the sides are, as kernels/move.py numbers them."""
         return np.array([*(_SIDES[side] for side in self.grid.boundary), 0][:3], np.int64)
 
     @property

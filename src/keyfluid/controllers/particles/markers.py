@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from keyfluid.controllers.particles.kernels import move as kernels
 from keyfluid.controllers.particles.lattice import Lattice
 from keyfluid.controllers.particles.streams import uniform
-from keyfluid.kernels import particles_move as kernels
 
 
 class Markers:

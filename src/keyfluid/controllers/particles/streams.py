@@ -1,4 +1,4 @@
-"""Random numbers of the method: keys for kernels/particles_random.py, and the same numbers for whole arrays.
+"""Random numbers of the method: keys for keyfluid/kernels/counted_random.py, and the same numbers for whole arrays.
 
 A key is made of the scene's seed, what the numbers are for, and the step they belong to; the number itself of its
 place (particle and draw). So a run that is resumed, or split over threads, draws the same.
@@ -10,7 +10,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from keyfluid.kernels.particles_random import GOLDEN
+from keyfluid.kernels.counted_random import GOLDEN
 
 _MASK = (1 << 64) - 1
 

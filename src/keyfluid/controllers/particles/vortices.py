@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from keyfluid.controllers.particles.kernels import move, vortex
 from keyfluid.controllers.particles.lattice import Lattice, columns
 from keyfluid.controllers.particles.settings import ParticleNumbers
-from keyfluid.kernels import particles_move, vortex
 
 SPENT = 0.25
 """Share of the mean strength below which a vortex is removed."""
@@ -130,7 +130,7 @@ class Vortices:
     def advect(self, lattice: Lattice, packed: np.ndarray, dt: float) -> None:
         """Equation 9, like markers."""
         if self.count:
-            particles_move.advect(
+            move.advect(
                 *self.position, *self.before, self.old, packed, lattice.inverse, lattice.cells, lattice.sizes,
                 lattice.kinds, lattice.real(dt),
             )  # fmt: skip

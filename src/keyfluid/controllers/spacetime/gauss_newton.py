@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from keyfluid.controllers.spacetime.flow import Flow, add_scaled, dot, peak
-from keyfluid.kernels import spacetime_time as kernels
+from keyfluid.controllers.spacetime.kernels import solve_in_time as kernels
 
 MOST_STEPS = 60
 MOST_CG = 400

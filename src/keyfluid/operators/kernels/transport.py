@@ -9,14 +9,14 @@ so A(w) rho [c] = sum over axes of  w q (face below) - w q (face above): what le
 Beyond walls the last value is repeated, beyond open sides there is nothing, and no flux passes a wall.
 
 Every axis but the last acts on whole rows; a row along the last axis is cut where neighbours change: its first two
-cells, those between, its last two. A 2D grid is one layer of a 3D one (stencils.py).
+cells, those between, its last two. A 2D grid is one layer of a 3D one (keyfluid/kernels/stencils.py).
 """
 
 from numba import prange
 
-from .compile import parallel_kernel, row_function
-from .lattice import at
-from .spacetime import spot
+from keyfluid.kernels.compile import parallel_kernel, row_function
+from keyfluid.kernels.lattice import at
+from keyfluid.solvers.kernels.self_advection import spot
 
 WEIGHTS = (5 / 6, 1 / 3, -1 / 6, 0.5, 0.0, 1.0)
 """Of the cells upstream of a face, downstream of it and second upstream; then a half, and off and on in the run's

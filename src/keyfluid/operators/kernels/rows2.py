@@ -1,16 +1,16 @@
 """Rows of a two-dimensional lattice: sample, differentiate, scatter (the twin of rows3.py).
 
-A *row* is a run of m points along the last axis at fixed i. Point k lies at lattice coordinate
-(i + base0 + r[k], k + base1 + r[m + k]), in cells. `lattices[c]` is six integers: offset of the first value
-in the flat array, sizes n0, n1, periods of the two axes (see lattice.py), stride of the first. What is read at
-displaced points has a frame (frame.py).
+A *row* is a run of m points along the last axis at fixed i. Point k lies at lattice coordinate (i + base0 + r[k], k +
+base1 + r[m + k]), in cells. `lattices[c]` is six integers: offset of the first value in the flat array, sizes n0, n1,
+periods of the two axes (see keyfluid/kernels/lattice.py), stride of the first. What is read at displaced points has a
+frame (frame.py).
 """
 
 import numpy as np
 
-from .compile import row_function
-from .lattice import at, bounds, index, locate, locate_left, neighbour
-from .pairs import pair_row
+from keyfluid.kernels.compile import row_function
+from keyfluid.kernels.lattice import at, bounds, index, locate, locate_left, neighbour
+from keyfluid.operators.kernels.pairs import pair_row
 
 
 @row_function

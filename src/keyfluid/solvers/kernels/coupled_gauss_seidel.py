@@ -16,15 +16,15 @@ likewise, with an orthonormal basis Z of the flows through the cell without dive
 symmetric positive definite, 3 (5 in 3D) unknowns per step; the pressures follow from what is left along g. The `1` is
 missing in the last step, and the product in step 0, which has no force before it and is skipped where v_0 is fixed.
 
-Residuals and B come edge by edge with the steps innermost (spacetime.py): a cell's faces touch the cell's own edges
-only. Cells of one colour share no unknown and read none that another writes: any order gives the same bits.
+Residuals and B come edge by edge with the steps innermost (self_advection.py): a cell's faces touch the cell's own
+edges only. Cells of one colour share no unknown and read none that another writes: any order gives the same bits.
 """
 
 from numba import prange
 
-from .compile import parallel_kernel, row_function
-from .lattice import at
-from .spacetime import spot
+from keyfluid.kernels.compile import parallel_kernel, row_function
+from keyfluid.kernels.lattice import at
+from keyfluid.solvers.kernels.self_advection import spot
 
 
 @row_function

@@ -4,19 +4,19 @@ A *row* is a run of m points along the last axis at fixed (i, j). Point k lies a
 (i + base0 + r[k], j + base1 + r[m + k], k + base2 + r[2 m + k]), in cells: `base` is the offset between the
 place of the points and the lattice that is read (0 or +-1/2), r the displacement.
 
-`lattices[c]` is nine integers: offset of the first value in the flat array, sizes n0, n1, n2, periods of the
-three axes (see lattice.py), strides of the first two. What is read at displaced points has a frame (frame.py): each
-value has a right neighbour in memory along every axis, itself at the end of a clamped one.
+`lattices[c]` is nine integers: offset of the first value in the flat array, sizes n0, n1, n2, periods of the three axes
+(see keyfluid/kernels/lattice.py), strides of the first two. What is read at displaced points has a frame (frame.py):
+each value has a right neighbour in memory along every axis, itself at the end of a clamped one.
 
-Arrays are flat and come with the offset of the row in them (compile.py says why). Indices along a row are kept
-to 32 bits, as wide as the values beside them, lest LLVM split its vectors.
+Arrays are flat and come with the offset of the row in them (keyfluid/kernels/compile.py says why). Indices along a row
+are kept to 32 bits, as wide as the values beside them, lest LLVM split its vectors.
 """
 
 import numpy as np
 
-from .compile import row_function
-from .lattice import at, bounds, index, locate, locate_left, neighbour
-from .pairs import pair_row
+from keyfluid.kernels.compile import row_function
+from keyfluid.kernels.lattice import at, bounds, index, locate, locate_left, neighbour
+from keyfluid.operators.kernels.pairs import pair_row
 
 
 @row_function

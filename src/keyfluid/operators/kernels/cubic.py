@@ -12,8 +12,8 @@ value lies between q1 and q2, to the bit. Third order where the data is smooth a
 Several axes: lines of four along the last axis first, then along the middle one, then along the first. Beyond
 an end, the last value is repeated.
 
-The interpolant has a kink in a coordinate at an integer where the limiter acts: there the mean of the
-one-sided derivatives is taken (lattice.py). Just at a switch of the limiter, the limiter counts as off.
+The interpolant has a kink in a coordinate at an integer where the limiter acts: there the mean of the one-sided
+derivatives is taken (keyfluid/kernels/lattice.py). Just at a switch of the limiter, the limiter counts as off.
 
 Work goes by batches of m points of a row, so that all but gather and scatter is vectorised. The 4^dim values
 around each point are values[n m + b], point b last, the first axis before it. With c lines left, line n < c
@@ -28,8 +28,8 @@ the points of the lattice `points`, axis by axis.
 import numpy as np
 from numba import prange
 
-from .compile import parallel_kernel, row_function
-from .lattice import at, bounds, index, neighbour
+from keyfluid.kernels.compile import parallel_kernel, row_function
+from keyfluid.kernels.lattice import at, bounds, index, neighbour
 
 BATCH = 32
 

@@ -9,8 +9,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from .compile import row_function
-from .lattice import at
+from keyfluid.kernels.compile import row_function
+from keyfluid.kernels.lattice import at
 
 LANES = 8
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from .compile import parallel_kernel
-from .particles_grid import BLOCKS
-from .particles_random import unit
+from keyfluid.kernels.compile import parallel_kernel
+from keyfluid.kernels.counted_random import unit
 
 FAR = np.float32(1e30)
 BANDS = 16
+BLOCKS = 64
 
 
 @parallel_kernel

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from .compile import parallel_kernel
-from .particles_grid import CHUNKS, read
-from .particles_move import velocity_at
-from .particles_random import below, bits, unit
+from keyfluid.controllers.particles.kernels.grid import CHUNKS, read
+from keyfluid.controllers.particles.kernels.move import velocity_at
+from keyfluid.kernels.compile import parallel_kernel
+from keyfluid.kernels.counted_random import below, bits, unit
 
 MOST_DRAWS = 4096
 MOST_TRIES = 8

@@ -9,8 +9,8 @@ other in the flat arrays.
 
 from numba import prange
 
-from .compile import parallel_kernel, row_function
-from .lattice import at
+from keyfluid.kernels.compile import parallel_kernel, row_function
+from keyfluid.kernels.lattice import at
 
 
 @row_function

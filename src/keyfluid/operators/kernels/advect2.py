@@ -8,9 +8,9 @@ for each velocity component (0-1), for the carried quantity (2) and for the comp
 import numpy as np
 from numba import prange
 
-from .compile import parallel_kernel, row_function
-from .lattice import at
-from .rows2 import average_row, scatter_row, slope_row, spread_row, value_row
+from keyfluid.kernels.compile import parallel_kernel, row_function
+from keyfluid.kernels.lattice import at
+from keyfluid.operators.kernels.rows2 import average_row, scatter_row, slope_row, spread_row, value_row
 
 
 def work_arrays(rows, stages, slabs, dtype):

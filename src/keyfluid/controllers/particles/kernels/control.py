@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from .compile import parallel_kernel, row_function, serial_kernel
-from .particles_grid import read, span
-from .particles_random import below, bits
+from keyfluid.controllers.particles.kernels.grid import read, span
+from keyfluid.kernels.compile import parallel_kernel, row_function, serial_kernel
+from keyfluid.kernels.counted_random import below, bits
 
 
 @row_function

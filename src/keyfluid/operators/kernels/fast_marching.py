@@ -22,8 +22,8 @@ negative. Differentiating the quadratic:
 
 import numpy as np
 
-from .compile import row_function, serial_kernel
-from .lattice import at
+from keyfluid.kernels.compile import row_function, serial_kernel
+from keyfluid.kernels.lattice import at
 
 ACCEPTED = np.int32(-2)
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from .compile import parallel_kernel, row_function
-from .particles_grid import BLOCKS, corner, read
+from keyfluid.controllers.particles.kernels.grid import BLOCKS, corner, read
+from keyfluid.kernels.compile import parallel_kernel, row_function
 
 
 @row_function

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import row_function
+from keyfluid.kernels.compile import row_function
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

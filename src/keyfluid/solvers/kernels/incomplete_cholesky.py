@@ -14,8 +14,8 @@ the liquid fills a small part of it. One thread, sums in one order.
 
 import numpy as np
 
-from .compile import row_function, serial_kernel
-from .lattice import at
+from keyfluid.kernels.compile import row_function, serial_kernel
+from keyfluid.kernels.lattice import at
 
 _MODIFIED = 0.97
 _SAFE = 0.25

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import row_function, serial_kernel
-from .particles_random import below, below_high, bits
+from keyfluid.kernels.compile import row_function, serial_kernel
+from keyfluid.kernels.counted_random import below, below_high, bits
 
 CELLS = 16
 """Cells along each side of the cube around the particles."""

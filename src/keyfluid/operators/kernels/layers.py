@@ -4,9 +4,9 @@ Layer 0 is known. A value of layer n + 1 is the mean of its neighbours of layer 
 (-2) marks places that are never filled nor passed, UNKNOWN (-1) those not reached. 2D is one layer of 3D.
 """
 
-from .compile import row_function, serial_kernel
-from .fast_marching import beside
-from .lattice import at
+from keyfluid.kernels.compile import row_function, serial_kernel
+from keyfluid.kernels.lattice import at
+from keyfluid.operators.kernels.fast_marching import beside
 
 UNKNOWN, BLOCKED = -1, -2
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from .compile import parallel_kernel, row_function, serial_kernel
-from .particles_grid import BLOCKS, corner, read, span
-from .particles_random import below, bits, unit
+from keyfluid.controllers.particles.kernels.grid import BLOCKS, corner, read, span
+from keyfluid.kernels.compile import parallel_kernel, row_function, serial_kernel
+from keyfluid.kernels.counted_random import below, bits, unit
 
 
 @row_function

@@ -24,9 +24,9 @@ has the same bits for any number of threads.
 import numpy as np
 from numba import prange
 
-from .compile import parallel_kernel, row_function
-from .lattice import at
-from .rows3 import average_row, scatter_row, slope_row, spread_row, value_row
+from keyfluid.kernels.compile import parallel_kernel, row_function
+from keyfluid.kernels.lattice import at
+from keyfluid.operators.kernels.rows3 import average_row, scatter_row, slope_row, spread_row, value_row
 
 
 def work_arrays(rows, stages, slabs, dtype):

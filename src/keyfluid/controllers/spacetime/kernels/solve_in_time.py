@@ -2,8 +2,8 @@
 
 from numba import prange
 
-from .compile import parallel_kernel
-from .lattice import at
+from keyfluid.kernels.compile import parallel_kernel
+from keyfluid.kernels.lattice import at
 
 
 @parallel_kernel

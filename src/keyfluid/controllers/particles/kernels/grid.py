@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from .compile import parallel_kernel, row_function
+from keyfluid.kernels.compile import parallel_kernel, row_function
 
 CHUNKS = 8
 BLOCKS = 64

@@ -1,7 +1,8 @@
 """Self-advection (curl v) x v with viscosity, its derivative and transpose, on many time steps at once.
 
-Values are flat with the steps innermost: v[face, step]. Then sides of the box are settled once per row of faces and
-the inner loop, over faces of a row and all steps, vectorises. A 2D grid is one layer of a 3D one (stencils.py).
+Values are flat with the steps innermost: v[face, step]. Then sides of the box are settled once per row of faces and the
+inner loop, over faces of a row and all steps, vectorises. A 2D grid is one layer of a 3D one
+(keyfluid/kernels/stencils.py).
 
 On the edge e between the axes a and b, with e - a the place one cell below along a,
 
@@ -16,8 +17,8 @@ free slip. The viscous part is nu curl w = -nu laplacian v for fields without di
 
 from numba import prange
 
-from .compile import parallel_kernel, row_function
-from .lattice import at
+from keyfluid.kernels.compile import parallel_kernel, row_function
+from keyfluid.kernels.lattice import at
 
 
 @row_function

@@ -1,19 +1,19 @@
-"""A sweep of limited.py for smoke that wind and gathering carry together: both are conservation laws, speeds add.
+"""A limited sweep for smoke that wind and gathering carry together: both are conservation laws, speeds add.
 
     speed = wind + rate weight (e_below - e_above),   e = rho - target, within +-limit
                                                                [Fattal & Lischinski 2004, equation 10, appendix A]
 
-On the sides of the box, unless they are periodic, it is the wind. Arguments as in limited.py; wind and weight live on
-faces, of which those across the axis begin at `start`. Every flux is computed once per chunk of CHUNK rows, which has
-two rows of `work`.
+On the sides of the box, unless they are periodic, it is the wind. Arguments as in keyfluid/kernels/limited.py; wind and
+weight live on faces, of which those across the axis begin at `start`. Every flux is computed once per chunk of CHUNK
+rows, which has two rows of `work`.
 """
 
 from numba import prange
 
-from .compile import parallel_kernel, row_function
-from .lattice import at
-from .limited import flux, wrapped
-from .stencils import planes
+from keyfluid.kernels.compile import parallel_kernel, row_function
+from keyfluid.kernels.lattice import at
+from keyfluid.kernels.limited import flux, wrapped
+from keyfluid.kernels.stencils import planes
 
 CHUNK = 8
 

@@ -1,0 +1,1 @@
+"""Numba loops of operators alone."""

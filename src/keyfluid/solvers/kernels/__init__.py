@@ -1,0 +1,1 @@
+"""Numba loops of solvers alone."""
