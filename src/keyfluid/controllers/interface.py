@@ -21,7 +21,7 @@ import numpy as np
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 from keyfluid.operators.glow import Glow
 from keyfluid.solids import Solids
 

@@ -9,8 +9,8 @@ from keyfluid.controllers.liquid_steps import LiquidSteps
 from keyfluid.controllers.march import Advance, Clock
 from keyfluid.controllers.smoke_steps import SmokeSteps
 from keyfluid.fields import Field
-from keyfluid.models.stage import State
-from keyfluid.rollout.rollout import Model
+from keyfluid.models.model import Model
+from keyfluid.models.state import State
 
 
 class Steps(Protocol):

@@ -18,7 +18,7 @@ from keyfluid.controllers.keyframes.settings import Settings
 from keyfluid.controllers.keyframes.stages import Stage, carry
 from keyfluid.controllers.keyframes.windows import Pieces
 from keyfluid.errors import BlowUp
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 from keyfluid.optimise.lbfgs import Minimisation
 
 

@@ -33,7 +33,7 @@ from keyfluid.controllers.keyframes.workers import Solver, solving
 from keyfluid.errors import BlowUp, KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 from keyfluid.threads import threads
 
 AGREE = 0.01

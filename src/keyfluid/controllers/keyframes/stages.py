@@ -28,7 +28,7 @@ from keyfluid.controls import (
     UpsampledPotential,
 )
 from keyfluid.errors import KeyfluidError, SceneError
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 
 _SOURCE_SHARE = 0.2
 """How far a source of likely size moves the surface in a step, beside a wind: more, and liquid vanishes and appears

@@ -14,7 +14,7 @@ from keyfluid.controllers.keyframes.search import settled
 from keyfluid.controllers.keyframes.settings import Settings
 from keyfluid.controllers.keyframes.stages import carry, plan_stages
 from keyfluid.controllers.keyframes.windows import Window
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 
 
 @dataclass(frozen=True, eq=False)

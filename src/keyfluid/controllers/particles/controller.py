@@ -16,7 +16,7 @@ from keyfluid.controllers.particles.simulation import Simulation
 from keyfluid.controllers.step_size import tell_if_fast
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 
 
 class Particles:

@@ -22,7 +22,7 @@ from keyfluid.controllers.target.schedule import Turn, acting, turns
 from keyfluid.errors import SceneError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 from keyfluid.operators.project import subtract_gradient
 
 _PULL, _DAMP = 16.0, 8.0

@@ -27,21 +27,14 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
+from keyfluid.models.pull import Coefficients
+
 FORCE, DAMPING, GATHERING = 8.0, 24.0, 0.024
 DENSE_GAP = 0.25
 DENSE_TIME = 1.0
 """Targets closer than DENSE_GAP seconds are an animation: coefficients are then those of DENSE_TIME seconds."""
 NARROWING = 0.5
 """Share of a turn in which the blur narrows from reach to sigma."""
-
-
-@dataclass(frozen=True)
-class Coefficients:
-    """v_f, v_d, v_g for one field and one target."""
-
-    force: float
-    damping: float
-    gathering: float
 
 
 @dataclass(frozen=True)
