@@ -20,10 +20,10 @@ import numpy as np, time
 start = time.perf_counter()
 from keyfluid.grid import Grid, Kind
 from keyfluid.fields import Field
-from keyfluid.models import Smoke
+from keyfluid.models import Smoke, SmokeOptions
 from keyfluid.rollout import Rollout, StoredForcing
 grid = Grid(({cells}))
-model = Smoke(grid, dt=0.05, buoyancy=1.0)
+model = Smoke(grid, 0.05, SmokeOptions(buoyancy=1.0))
 state = model.initial_state(density=Field.from_function(grid, Kind.CENTRES, lambda *x: x[0] + 0.1))
 class Loss:
     def steps(self): return (2,)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from flows import final_density, start
 from keyfluid.grid import Grid
-from keyfluid.models import Smoke
+from keyfluid.models import Smoke, SmokeOptions
 from keyfluid.rollout import Rollout
 from keyfluid.threads import available, set_threads
 from timing import best, machine, table
@@ -41,7 +41,7 @@ BUDGETS = {"3 GB": 3_000_000_000, "1 GB": 1_000_000_000}
 def build(name: str, budget: int | None = None) -> tuple[Rollout, dict, object]:
     cells, steps, order, feet, speed, sides = RUNS[name]
     grid = Grid(cells, boundary=sides)
-    model = Smoke(grid, dt=speed * grid.spacing, order=order, feet=feet)
+    model = Smoke(grid, speed * grid.spacing, SmokeOptions(order=order, feet=feet))
     return Rollout(model, steps, budget=budget), start(model, speed), final_density(model, steps)
 
 
@@ -75,7 +75,7 @@ def peak_memory(budget: int) -> dict[str, object]:
 
 def report_memory(budget: int) -> None:
     grid = Grid((128, 128, 128))
-    model = Smoke(grid, dt=grid.spacing, order=2)
+    model = Smoke(grid, grid.spacing, SmokeOptions(order=2))
     small = Smoke(Grid((8, 8, 8)), dt=0.1)
     Rollout(small, 2).gradient(start(small, 1.0), final_density(small, 2))
     # What is resident now, not the peak so far, which holds the compiler's memory if kernels were not cached yet.

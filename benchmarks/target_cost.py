@@ -16,8 +16,9 @@ from functools import partial
 import numpy as np
 
 from keyfluid.controllers.target.controller import Goals
+from keyfluid.controllers.target.driven import driven_smoke
 from keyfluid.controllers.target.settings import TargetNumbers
-from keyfluid.controllers.target.steps import Steps
+from keyfluid.models.driven_smoke import DrivenInputs
 from keyfluid.scenes import load_scene
 from keyfluid.scenes.problem import build
 from timing import best, machine
@@ -57,22 +58,22 @@ def measure(dim: int, resolution: int, solids: bool, repeats: int) -> list[tuple
     if not solids:
         text = text[: text.index("[[obstacle]]")] + text[text.index("[control]") :]
     made = build(load_scene(text))
-    plan, steps = Goals(made, TargetNumbers()), Steps(made, TargetNumbers())
+    plan, model = Goals(made, TargetNumbers()), driven_smoke(made, TargetNumbers())
     pulls = plan.pulls(48)  # the narrowest blur, which costs most
-    state = steps.begin({**made.densities, "velocity": made.velocity})
+    state = model.projected({**made.densities, "velocity": made.velocity})
     impulse = state["velocity"].zeros_like()
     for index in range(20):
-        state = steps.take(state, pulls, index / 1000, 1 / 1000, index, impulse).state
+        state = model.step(state, DrivenInputs(pulls, index / 1000, 1 / 1000, impulse), index)
     dt = 0.4 * made.grid.spacing / max(np.abs(c).max() for c in state["velocity"].components())
     dt = min(dt, 1e-3)
-    gather = steps.gathering("density", pulls, made.solids(0.0))
+    gather = model.gathering("density", pulls, made.solids(0.0))
     assert gather is not None
     found = []
     for length in (min(dt, gather.longest(state["density"])), dt):
         times: tuple[list[float], list[float]] = ([], [])
         for _ in range(repeats):  # in turn, so that a busy machine slows both
             for pull, kept in zip(({}, pulls), times):
-                step = partial(steps.take, state, pull, 0.02, length, 0, impulse)
+                step = partial(model.step, state, DrivenInputs(pull, 0.02, length, impulse))
                 kept.append(best(step, 2).seconds)
         cycles = math.ceil(length / gather.longest(state["density"]) - 1e-9)
         found.append((cycles, min(times[0]), min(times[1])))

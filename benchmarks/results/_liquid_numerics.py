@@ -10,8 +10,8 @@ import numpy as np
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.models.liquid import Liquid, filled
-from keyfluid.models.stage import State, run_stages
+from keyfluid.models.liquid import Liquid, LiquidOptions, filled
+from keyfluid.models.state import State
 from keyfluid.objectives.surface import SurfaceKey, SurfaceMatch
 from keyfluid.operators.redistance import Redistance
 from keyfluid.rollout import Rollout, StoredForcing
@@ -75,11 +75,6 @@ def _seconds(grid: Grid, phi: Field) -> float:
     return time.process_time() - begin
 
 
-def _step(model: Liquid, state: State, index: int) -> State:
-    now = run_stages(model.active(index, {}), {**state, **model.constants(index)})
-    return {name: now[name] for name in state}
-
-
 def _volume(state: State) -> float:
     phi = state["surface"]
     return float(filled(phi.data.astype(np.float64), phi.grid.spacing).sum()) * phi.grid.cell_volume
@@ -88,11 +83,11 @@ def _volume(state: State) -> float:
 def invariants() -> None:
     print("### Rest, volume, dam break\n")
     grid = Grid((32, 24))
-    model = Liquid(grid, 1 / 24, dtype=np.float64, gravity=(0.0, -9.81), tolerance=1e-12)
+    model = Liquid(grid, 1 / 24, LiquidOptions(dtype=np.float64, gravity=(0.0, -9.81), tolerance=1e-12))
     level = Field.from_function(grid, Kind.CENTRES, lambda x, y: y - 0.3137 + 0 * x)
     state: State = model.initial_state(surface=level)
     for index in range(50):
-        state = _step(model, state, index)
+        state = model.step(state, index=index)
     speed = state["velocity"].peak() / (9.81 * 50 / 24)
     print(f"A flat level off the grid after 50 steps: speed / (g t) = {speed:.1e}\n")
     print("| 100 steps | cells | volume kept | without keep_volume |\n|---|---|---|---|")
@@ -108,11 +103,11 @@ def invariants() -> None:
             velocity = Field.from_function(grid, Kind.FACES, wind)
             shares = []
             for keep in (True, False):
-                model = Liquid(grid, 1 / 100, dtype=np.float64, keep_volume=keep)
+                model = Liquid(grid, 1 / 100, LiquidOptions(dtype=np.float64, keep_volume=keep))
                 state = model.initial_state(surface=phi, velocity=velocity)
                 before = _volume(state)
                 for index in range(100):
-                    state = _step(model, state, index)
+                    state = model.step(state, index=index)
                 shares.append(100 * (_volume(state) / before - 1))
             print(f"| {name} | {n}^2 | {shares[0]:+.2f} % | {shares[1]:+.2f} % |")
     print()
@@ -141,7 +136,7 @@ def _dam_front(n: int) -> tuple[list[float], list[float], float]:
     the surface meets the floor."""
     a = 0.2
     grid = Grid((n, n // 2), spacing=1.0 / n)
-    model = Liquid(grid, 1 / (3 * n), gravity=(0.0, -9.81))
+    model = Liquid(grid, 1 / (3 * n), LiquidOptions(gravity=(0.0, -9.81)))
     (phi,) = Redistance(grid).forward(
         Field.from_function(grid, Kind.CENTRES, lambda x, y: np.maximum(x - a, y - 2 * a), np.float32)
     )
@@ -149,7 +144,7 @@ def _dam_front(n: int) -> tuple[list[float], list[float], float]:
     before = _volume(state)
     times, fronts = [0.0], [1.0]
     while times[-1] < MARTIN_MOYCE[-1][0]:
-        state = _step(model, state, len(times) - 1)
+        state = model.step(state, index=len(times) - 1)
         floor = state["surface"].array[:, 0]
         last = int(np.flatnonzero(floor < 0)[-1])
         beyond = min(last + 1, n - 1)
@@ -191,7 +186,8 @@ def gradients() -> None:
     )
     objective = SurfaceMatch([SurfaceKey(steps, goal)], 2 * grid.spacing)
     for name, viscosity in (("water", 0.0), ("clay", 0.5)):
-        model = Liquid(grid, 1 / 24, dtype=np.float64, gravity=(0.0, -1.0), viscosity=viscosity, tolerance=1e-13)
+        options = LiquidOptions(dtype=np.float64, gravity=(0.0, -1.0), viscosity=viscosity, tolerance=1e-13)
+        model = Liquid(grid, 1 / 24, options)
         rollout, start, acting = Rollout(model, steps), model.initial_state(surface=phi), forces(1.5, 0.05, 0)
         forcing = StoredForcing(acting)
         rollout.gradient(start, objective, forcing)

@@ -19,7 +19,7 @@ from keyfluid.controllers.keyframes.windows import Window
 from keyfluid.controls import Control, ControlForcing, DenseForces, SpectralPotential, Timing
 from keyfluid.errors import KeyfluidError
 from keyfluid.grid import Grid
-from keyfluid.models.smoke import MCNAMARA_ORDER, Smoke
+from keyfluid.models.smoke import MCNAMARA_ORDER, Smoke, SmokeOptions
 from keyfluid.objectives import DensityMatch
 from keyfluid.optimise import Lbfgs
 from keyfluid.rollout import Rollout
@@ -44,7 +44,7 @@ class Outcome:
 def loose(grid: Grid, dt: float) -> Smoke:
     """McNamara's order; bodies of which there are none call for the iterative projection."""
     nothing = Solids.from_distance(grid, np.ones(grid.cells))
-    return Smoke(grid, dt, sequence=MCNAMARA_ORDER, solids=nothing, tolerance=1e-3, order=1)
+    return Smoke(grid, dt, SmokeOptions(sequence=MCNAMARA_ORDER, solids=nothing, tolerance=1e-3, order=1))
 
 
 def exact(grid: Grid, dt: float) -> Smoke:

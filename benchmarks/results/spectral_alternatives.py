@@ -22,7 +22,7 @@ from keyfluid.controllers.keyframes.stages import Stage, plan_stages
 from keyfluid.controls import ControlForcing
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
-from keyfluid.models.stage import run_adjoint, run_stages, run_tangent
+from keyfluid.models.tape import Tape
 from keyfluid.scenes import load_scene
 from keyfluid.scenes.problem import build
 from keyfluid.threads import set_threads
@@ -108,27 +108,21 @@ def gauss_newton(setting: Setting, inner: int = 8) -> Iterator[tuple[float, floa
     def simulate(vector):
         forcing, state, taken = ControlForcing(control, vector), start, []
         for t in range(setting.steps):
-            fields = {**state, **forcing.inputs(t)}
-            stages = setting.model.active(t, forcing.inputs(t))
-            taken.append((stages, fields))
-            now = run_stages(stages, fields)
-            state = {name: now[name] for name in state}
+            taken.append(Tape())
+            state = setting.model.step(state, forcing.inputs(t), t, taken[-1])
         return state["density"] - setting.key.target, taken
 
     def tangent(taken, change):
         forcing, d_state = ControlForcing(control, change), {name: field.zeros_like() for name, field in start.items()}
-        for t, (stages, fields) in enumerate(taken):
-            _, d_now = run_tangent(stages, fields, {**d_state, **forcing.inputs(t)})
+        for t, tape in enumerate(taken):
+            d_now = tape.tangent({**d_state, **forcing.inputs(t)}, start)
             d_state = {name: d_now[name] for name in d_state}
         return d_state["density"]
 
     def adjoint(taken, bar):
         forcing, bars = ControlForcing(control, control.zeros()), {"density": bar}
         for t in range(setting.steps - 1, -1, -1):
-            stages, fields = taken[t]
-            tape: dict = {}
-            run_stages(stages, fields, tape)
-            bars = run_adjoint(stages, tape, bars, start)
+            bars = taken[t].adjoint(bars, start)
             forcing.pull(t, {"force": bars["force"]})
             bars = {name: bars[name] for name in start if name in bars}
         return forcing.vector_bar

@@ -154,6 +154,10 @@ class Field:
     def norm(self) -> float:
         return float(np.sqrt(self.dot(self)))
 
+    def integral(self) -> float:
+        """Values times the volume of a cell, summed in float64; the mass, of a density."""
+        return float(np.sum(self.data, dtype=np.float64)) * self.grid.cell_volume
+
     def __repr__(self) -> str:
         return f"Field({self.kind.value} of {self.grid.cells}, {self.dtype})"
 

@@ -9,7 +9,7 @@ import pytest
 
 from keyfluid.boundary import Boundary
 from keyfluid.controllers.target.far_blur import far_blur
-from keyfluid.controllers.target.goal import Goal
+from keyfluid.controllers.target.goal import make_goal
 from keyfluid.controllers.target.schedule import acting, turns
 from keyfluid.controllers.target.settings import TargetNumbers
 from keyfluid.errors import KeyfluidError
@@ -110,7 +110,7 @@ def test_gathering_moves_smoke_to_the_target_and_not_through_walls():
     grid = Grid((24, 20))
     target = Field.from_function(grid, Kind.CENTRES, lambda x, y: (x - 0.4) ** 2 + (y - 0.4) ** 2 < 0.04)
     rho = density(grid, 0.2 + 0 * target.array)
-    goal = Goal.of(grid, target.array, 0.2, dtype=np.float64)
+    goal = make_goal(grid, target.array, 0.2, dtype=np.float64)
     for index in range(40):
         gather = Gather(grid, goal.target, goal.weight, 0.5, 0.05, bool(index % 2))
         (rho,) = gather.forward(rho)
@@ -161,7 +161,7 @@ def test_slopes_point_to_the_target_from_everywhere(sigma):
     """With the narrow blur most of the box lies where no float64 can hold it."""
     grid = Grid((96, 48))
     target = Field.from_function(grid, Kind.CENTRES, lambda x, y: (x - 0.2) ** 2 + (y - 0.2) ** 2 < 0.01).array
-    slope = Goal.of(grid, target, sigma, dtype=np.float64).slope
+    slope = make_goal(grid, target, sigma, dtype=np.float64).slope
     assert np.all(slope.component(0)[36:-1] < 0)
     assert np.all(slope.component(1)[:, 36:-1] < 0)
     assert np.all(slope.component(0)[[0, -1]] == 0)
@@ -170,7 +170,7 @@ def test_slopes_point_to_the_target_from_everywhere(sigma):
 def test_falloff_leaves_the_target_alone():
     grid = Grid((64, 64))
     target = Field.from_function(grid, Kind.CENTRES, lambda x, y: (x - 0.2) ** 2 + (y - 0.2) ** 2 < 0.01).array
-    whole, faded = (Goal.of(grid, target, 0.05, falloff=f, dtype=np.float64).slope for f in (None, 0.1))
+    whole, faded = (make_goal(grid, target, 0.05, falloff=f, dtype=np.float64).slope for f in (None, 0.1))
     ratio = faded.component(0)[1:-1] / whole.component(0)[1:-1]
     b = far_blur(grid, target, 0.05 / np.sqrt(2))
     inside = (b[1:] > 1e-3 * b.max()) & (b[:-1] > 1e-3 * b.max())
@@ -181,7 +181,7 @@ def test_falloff_leaves_the_target_alone():
 def test_a_hard_target_has_two_values_and_the_same_mass():
     grid = Grid((32, 32))
     soft = Field.from_function(grid, Kind.CENTRES, lambda x, y: np.exp(-((x - 0.5) ** 2 + (y - 0.4) ** 2) / 0.02)).array
-    goal = Goal.of(grid, soft, 0.05, hard=True, dtype=np.float64)
+    goal = make_goal(grid, soft, 0.05, hard=True, dtype=np.float64)
     assert len(np.unique(goal.target.data)) == 2
     assert goal.target.data.sum() == pytest.approx(soft.sum(), rel=1e-12)
 
@@ -221,4 +221,4 @@ def test_the_blur_narrows_in_the_first_half_of_a_turn():
 
 def test_a_target_without_smoke_is_refused():
     with pytest.raises(KeyfluidError, match="no smoke"):
-        Goal.of(Grid((8, 8)), np.zeros((8, 8)), 0.05)
+        make_goal(Grid((8, 8)), np.zeros((8, 8)), 0.05)

@@ -8,39 +8,52 @@ from target_cases import MemoryShell, no_other_runs, problem, quality, run
 
 from keyfluid.controllers.shell import Stopped
 from keyfluid.controllers.target.controller import Goals, Target
+from keyfluid.controllers.target.driven import driven_smoke
 from keyfluid.controllers.target.settings import TargetNumbers
-from keyfluid.controllers.target.steps import Steps
 from keyfluid.errors import KeyfluidError
+from keyfluid.models.driven_smoke import DrivenInputs
+from keyfluid.models.operation import Observer
 from keyfluid.threads import set_threads
 
 
-def steps_of(made, **changes):
+def model_of(made, **changes):
     settings = TargetNumbers(**changes)
-    return Goals(made, settings), Steps(made, settings)
+    return Goals(made, settings), driven_smoke(made, settings)
 
 
-def advance(steps, state, pulls, count, dt=1 / 24):
+class Seen(Observer):
+    """The length and the carrier of a step."""
+
+    def lasts(self, seconds):
+        self.seconds = seconds
+
+    def carries(self, fields):
+        self.carrier = fields["velocity"]
+
+
+def advance(model, state, pulls, count, dt=1 / 24):
     """`count` sub-steps; the state, the largest speed, and the least density on the way."""
     fastest, least, time = 0.0, np.inf, 0.0
     impulse = state["velocity"].zeros_like()
     for index in range(count):
-        done = steps.take(state, pulls, time, dt, index, impulse)
-        state, time = done.state, time + done.dt
-        fastest = max(fastest, done.carrier.peak())
+        seen = Seen()
+        state = model.step(state, DrivenInputs(pulls, time, dt, impulse), index, seen)
+        time += seen.seconds
+        fastest = max(fastest, seen.carrier.peak())
         least = min(least, state["density"].data.min())
     return state, fastest, least
 
 
 def test_smoke_at_its_target_stays_at_rest():
     made = problem(resolution=48)
-    plan, steps = steps_of(made)
-    start = steps.begin({**made.densities, "velocity": made.velocity})
-    _, normal, _ = advance(steps, start, plan.pulls(1), 10)
+    plan, model = model_of(made)
+    start = model.projected({**made.densities, "velocity": made.velocity})
+    _, normal, _ = advance(model, start, plan.pulls(1), 10)
     assert normal > 0.1
     state = {**start, "density": plan.pulls(1)["density"].goal.target}
     for frame in (1, 4, 7, 10, 13):  # all widths of the blur, one after the other
         pulls = plan.pulls(frame)
-        state, fastest, _ = advance(steps, state, pulls, 20)
+        state, fastest, _ = advance(model, state, pulls, 20)
         assert fastest < 1e-10 * normal
     assert pulls["density"].width == 0.05
     assert np.abs(state["density"].data - pulls["density"].goal.target.data).max() < 1e-12
@@ -49,22 +62,22 @@ def test_smoke_at_its_target_stays_at_rest():
 def test_a_force_that_is_no_gradient_disturbs_the_rest():
     """The checker above sees a fault of the kind it is there for."""
     made = problem(resolution=48)
-    plan, steps = steps_of(made)
+    plan, model = model_of(made)
     pulls = plan.pulls(1)
     pull = pulls["density"]
     crooked = pull.goal.slope.like(pull.goal.slope.data * 1.01)
     crooked.component(0)[...] *= 0.98
     object.__setattr__(pull.goal, "slope", crooked)
-    start = steps.begin({**made.densities, "velocity": made.velocity, "density": pull.goal.target})
-    assert advance(steps, start, pulls, 3)[1] > 1e-6
+    start = model.projected({**made.densities, "velocity": made.velocity, "density": pull.goal.target})
+    assert advance(model, start, pulls, 3)[1] > 1e-6
 
 
 @pytest.mark.parametrize(("precision", "limit"), [("float32", 1e-6), ("float64", 1e-12)])
 def test_mass_stays_and_density_is_never_negative(precision, limit):
     made = problem("Sm", resolution=48, precision=precision)
-    plan, steps = steps_of(made, gathering=2.0)
-    start = steps.begin({**made.densities, "velocity": made.velocity})
-    state, _, least = advance(steps, start, plan.pulls(1), 400)
+    plan, model = model_of(made, gathering=2.0)
+    start = model.projected({**made.densities, "velocity": made.velocity})
+    state, _, least = advance(model, start, plan.pulls(1), 400)
     before, after = (s["density"].data.sum(dtype=np.float64) for s in (start, state))
     assert abs(after / before - 1) < limit
     assert least >= 0
@@ -217,14 +230,14 @@ def test_smooth_advection_repeats_from_its_forces():
 
 def test_turbulence_stirs_what_is_on_its_way_and_leaves_the_rest():
     made = problem(resolution=48)
-    calm_plan, calm = steps_of(made)
-    plan, steps = steps_of(made, turbulence=5.0)
-    start = steps.begin({**made.densities, "velocity": made.velocity})
+    calm_plan, calm = model_of(made)
+    plan, model = model_of(made, turbulence=5.0)
+    start = model.projected({**made.densities, "velocity": made.velocity})
     pulls = plan.pulls(24)
-    stirred, quiet = (advance(s, start, pulls, 5)[0]["velocity"] for s in (steps, calm))
+    stirred, quiet = (advance(s, start, pulls, 5)[0]["velocity"] for s in (model, calm))
     assert (stirred - quiet).norm() > 0.05 * quiet.norm()
     at_rest = {**start, "density": pulls["density"].goal.target}
-    assert advance(steps, at_rest, pulls, 20)[1] < 1e-12
+    assert advance(model, at_rest, pulls, 20)[1] < 1e-12
     assert calm_plan.pulls(24)["density"].coefficients == pulls["density"].coefficients
 
 

@@ -11,7 +11,7 @@ from engine_cases import bodies, setting
 from keyfluid.errors import ConvergenceWarning, KeyfluidError
 from keyfluid.fields import Field, density, velocity
 from keyfluid.grid import Grid, Kind
-from keyfluid.models import Emitter, Smoke
+from keyfluid.models import Emitter, Smoke, SmokeOptions
 from keyfluid.operators.advect import Advect
 from keyfluid.operators.blur import gaussian_blur, gaussian_pyramid
 from keyfluid.operators.diffuse import Diffuse
@@ -71,11 +71,11 @@ MISTAKES = {
     ),
     "zero step": (lambda: Smoke(GRID, 0.0), "must be positive"),
     "negative step": (lambda: Advect(GRID, -0.1), "must be positive"),
-    "unknown order": (lambda: Smoke(GRID, 0.1, order=4), "use 1, 2 or 3"),
+    "unknown order": (lambda: Smoke(GRID, 0.1, SmokeOptions(order=4)), "use 1, 2 or 3"),
     "unknown feet": (lambda: Advect(GRID, 0.1, feet="flat"), "'own' or 'shared'"),
-    "unknown stage": (lambda: Smoke(GRID, 0.1, sequence=("advect",)), "each once"),
-    "up beyond the axes": (lambda: Smoke(GRID, 0.1, up=2), "axes 0 to 1"),
-    "NaN buoyancy": (lambda: Smoke(GRID, 0.1, buoyancy=np.nan), "finite"),
+    "unknown part of a step": (lambda: Smoke(GRID, 0.1, SmokeOptions(sequence=("advect",))), "each once"),
+    "up beyond the axes": (lambda: Smoke(GRID, 0.1, SmokeOptions(up=2)), "axes 0 to 1"),
+    "NaN buoyancy": (lambda: Smoke(GRID, 0.1, SmokeOptions(buoyancy=np.nan)), "finite"),
     "negative viscosity": (lambda: Diffuse(GRID, -1.0, 0.1), "zero or positive"),
     "force of other dimension": (lambda: AddConstant(GRID, [1.0], 0.1), "2 finite numbers"),
     "mask beyond one": (lambda: Inflow(centred(1.5)), "between 0 and 1"),
@@ -108,7 +108,7 @@ def test_a_mistake_is_explained(mistake):
 @pytest.mark.parametrize("solid", [False, True])
 def test_nan_during_a_run_is_found(cells, solid):
     at = setting(cells, "walls", solid)
-    model = Smoke(at.grid, 0.1, dtype=np.float64, solids=at.solids)
+    model = Smoke(at.grid, 0.1, SmokeOptions(dtype=np.float64, solids=at.solids))
     forces = [{"force": at.field(Kind.FACES)} for _ in range(3)]
     forces[1]["force"].data[at.solids.free.nonzero()[0][3] if solid else 17] = np.nan
     with pytest.raises(KeyfluidError, match="NaN"):
@@ -116,20 +116,20 @@ def test_nan_during_a_run_is_found(cells, solid):
 
 
 def test_a_force_of_the_wrong_place_is_refused():
-    model = Smoke(GRID, 0.1, dtype=np.float64)
+    model = Smoke(GRID, 0.1, SmokeOptions(dtype=np.float64))
     with pytest.raises(KeyfluidError, match="different places"):
         Rollout(model, 1).run(model.initial_state(), StoredForcing([{"force": centred()}]))
 
 
 def test_a_misspelt_input_is_refused():
-    model = Smoke(GRID, 0.1, dtype=np.float64)
+    model = Smoke(GRID, 0.1, SmokeOptions(dtype=np.float64))
     with pytest.raises(KeyfluidError, match=r"source\.smoke"):
         Rollout(model, 1).run(model.initial_state(), StoredForcing([{"source.smoke": centred()}]))
 
 
 def test_an_emitter_of_an_unknown_density_is_refused():
     with pytest.raises(KeyfluidError, match="steam"):
-        Smoke(GRID, 0.1, emitters=[Emitter(centred(0.5), centred(1.0), name="steam")])
+        Smoke(GRID, 0.1, SmokeOptions(emitters=[Emitter(centred(0.5), centred(1.0), name="steam")]))
 
 
 def test_a_solve_that_stops_short_warns():

@@ -27,7 +27,7 @@ from engine_cases import MIXTURES, SIDES, SIZES, bodies, label, setting
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.models import Smoke
+from keyfluid.models import Smoke, SmokeOptions
 from keyfluid.operators.advect import Advect
 from keyfluid.operators.blur import gaussian_blur
 from keyfluid.operators.curl import Curl
@@ -184,7 +184,7 @@ def losses(quantity):
     result = []
     for n in SHRINKING:
         grid = Grid((n, n), boundary="periodic")
-        model = Smoke(grid, 1.0 / n, dtype=np.float64)
+        model = Smoke(grid, 1.0 / n, SmokeOptions(dtype=np.float64))
         start = model.initial_state(velocity=taylor_green(grid, drift=(0.4, -0.3)))
         final = Rollout(model, n // 8).run(start)[n // 8]
         result.append(1.0 - quantity(final["velocity"]) / quantity(start["velocity"]))
@@ -278,12 +278,13 @@ def test_a_constant_force_in_a_closed_box_moves_nothing(cells, solid):
     """Hydrostatic balance, also for smoke that fills the box evenly and lifts it everywhere alike."""
     grid = Grid(cells)
     solids = bodies(grid, moving=False) if solid else None
-    model = Smoke(
-        grid, 0.1, dtype=np.float64, body_force=[3.0, -9.8, 1.0][: grid.dim], buoyancy=2.0, viscosity=0.01,
-        solids=solids, tolerance=1e-13,
+    options = SmokeOptions(
+        dtype=np.float64, body_force=[3.0, -9.8, 1.0][: grid.dim], buoyancy=2.0, viscosity=0.01, solids=solids,
+        tolerance=1e-13,
     )  # fmt: skip
+    model = Smoke(grid, 0.1, options)
     even = Field(grid, Kind.CENTRES, np.full(grid.count, 0.8))
-    project = next(stage.operator for stage in model.stages(0) if stage.name == "project")
+    project = next(o.operator for o in model.operations(0) if o.name == "project")
     (pushed,) = project.forward(Field(grid, Kind.FACES, np.full(grid.value_count(Kind.FACES), 0.98)))
     assert pushed.peak() < 1e-11
     if not solid:

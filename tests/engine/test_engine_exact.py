@@ -13,7 +13,7 @@ import pytest
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.models import Smoke
+from keyfluid.models import Smoke, SmokeOptions
 from keyfluid.operators.advect import Advect
 from keyfluid.operators.blur import gaussian_blur, gaussian_pyramid
 from keyfluid.operators.diffuse import Diffuse
@@ -37,7 +37,7 @@ def test_taylor_green_vortices_decay_at_first_order_along_dt_proportional_to_dx(
     sizes, errors, duration, viscosity = (16, 32, 64, 128), [], 0.25, 0.01
     for n in sizes:
         grid, steps = Grid((n, n), boundary="periodic"), n // 4
-        model = Smoke(grid, duration / steps, dtype=np.float64, viscosity=viscosity)
+        model = Smoke(grid, duration / steps, SmokeOptions(dtype=np.float64, viscosity=viscosity))
         start = model.initial_state(velocity=taylor_green(grid, 0.0, viscosity, drift))
         final = Rollout(model, steps).run(start)[steps]["velocity"]
         errors.append(
@@ -58,7 +58,7 @@ def test_taylor_green_is_the_same_in_every_layer_of_a_third_dimension():
     )
     results = []
     for grid in (flat, deep):
-        model = Smoke(grid, 0.05, dtype=np.float64, viscosity=0.01)
+        model = Smoke(grid, 0.05, SmokeOptions(dtype=np.float64, viscosity=0.01))
         start = model.initial_state(velocity=taylor_green(grid, drift=(0.4, -0.3)))
         results.append(Rollout(model, 3).run(start)[3]["velocity"])
     for a in (0, 1):

@@ -13,7 +13,7 @@ from engine_cases import MIXTURES, SIDES, SIZES, built, label, mirrored, setting
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.models import Smoke
+from keyfluid.models import Smoke, SmokeOptions
 from keyfluid.operators.registry import REGISTER
 from keyfluid.rollout import Rollout, StoredForcing
 from keyfluid.verify import random_like
@@ -95,7 +95,7 @@ def test_at_rest_a_mirrored_state_has_the_mirrored_gradient(name, cells, sides):
 def test_a_mirrored_scene_at_rest_has_the_mirrored_gradient(cells, feet):
     """Gradient of four steps with respect to their forces, which are all zero."""
     at = setting(cells, ("walls", "open", "walls")[: len(cells)], False)
-    model = Smoke(at.grid, 0.05, dtype=np.float64, feet=feet)
+    model = Smoke(at.grid, 0.05, SmokeOptions(dtype=np.float64, feet=feet))
     density, target = at.field(Kind.CENTRES), at.field(Kind.CENTRES)
     results = []
     for picture in (lambda f: f, lambda f: mirrored(f, 0)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from engine_cases import bodies, setting, stacked
@@ -9,8 +11,7 @@ from engine_cases import bodies, setting, stacked
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.models import DEFAULT_ORDER, MCNAMARA_ORDER, Emitter, Smoke
-from keyfluid.models.stage import Stage, run_adjoint, run_stages, run_tangent
+from keyfluid.models import DEFAULT_ORDER, MCNAMARA_ORDER, Emitter, Operation, Smoke, SmokeOptions, Tape
 from keyfluid.operators.advect_limited import AdvectLimited
 from keyfluid.rollout import Rollout, StoredForcing
 from keyfluid.rollout.plan import WORKING_STATES
@@ -51,7 +52,8 @@ class World:
         grid = at.grid
         options.setdefault("solids", bodies(grid, dtype, moving=False))
         tolerance = 1e-13 if dtype == np.float64 else None
-        self.model = Smoke(grid, 0.05, dtype=dtype, buoyancy=3.0, viscosity=1e-3, tolerance=tolerance, **options)
+        basic = SmokeOptions(dtype=dtype, buoyancy=3.0, viscosity=1e-3, tolerance=tolerance)
+        self.model = Smoke(grid, 0.05, replace(basic, **options))
         self.start = self.model.initial_state(density=at.field(Kind.CENTRES), velocity=0.5 * at.field(Kind.FACES))
         self.inputs = [
             {"force": at.field(Kind.FACES), "source.density": 0.5 * at.field(Kind.CENTRES)} for _ in range(STEPS)
@@ -114,7 +116,7 @@ def test_gradient_for_other_backtraces(order, feet):
 
 def test_gradient_in_mcnamaras_order():
     world = World((13, 11), sequence=MCNAMARA_ORDER)
-    assert [stage.name for stage in world.model.stages(0)] == [
+    assert [operation.name for operation in world.model.operations(0)] == [
         "source", "force", "advect", "empty bodies", "diffuse", "heat", "project",
     ]  # fmt: skip
     assert world.taylor("force").slope == pytest.approx(2.0, abs=0.1)
@@ -123,7 +125,7 @@ def test_gradient_in_mcnamaras_order():
 def test_by_default_the_field_that_advects_is_the_projected_one():
     world = World((13, 11))
     assert DEFAULT_ORDER == ("force", "diffuse", "heat", "project", "advect")
-    assert [stage.name for stage in world.model.stages(0)] == [
+    assert [operation.name for operation in world.model.operations(0)] == [
         "source", "force", "diffuse", "heat", "project", "advect", "empty bodies",
     ]  # fmt: skip
 
@@ -151,7 +153,7 @@ def test_gradient_with_a_moving_body_and_emitters(world):
         )
     ]  # fmt: skip
     scene = World(cells, sides=at.grid.boundary, solids=moving_ball(at.grid), emitters=emitters)
-    names = [[stage.name for stage in scene.model.stages(step)] for step in (1, 2, 5, 6)]
+    names = [[operation.name for operation in scene.model.operations(step)] for step in (1, 2, 5, 6)]
     assert [("emit" in step, "blow" in step) for step in names] == [
         (False,) * 2,
         (True,) * 2,
@@ -192,31 +194,30 @@ def test_a_checkpointed_gradient_with_moving_body_has_the_same_bits():
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_tangent_of_a_step_against_its_adjoint(world):
-    """<J x, y> = <x, J^T y> for the whole step, through the list of stages."""
+    """<J x, y> = <x, J^T y> for the whole step, through the list of operations."""
     scene = World(WORLDS[world])
-    stages = scene.model.active(0, scene.inputs[0])
     fields = {**scene.start, **scene.inputs[0]}
     change = dict(zip(fields, random_like(tuple(fields.values()), scene.rng)))
     bar = dict(zip(scene.start, random_like(tuple(scene.start.values()), scene.rng)))
-    tape = {}
-    run_stages(stages, fields, tape)
-    _, moved = run_tangent(stages, fields, change)
-    pulled = run_adjoint(stages, tape, bar, scene.start)
+    tape = Tape()
+    scene.model.step(scene.start, scene.inputs[0], 0, tape)
+    moved = tape.tangent(change, fields)
+    pulled = tape.adjoint(bar, scene.start)
     left = sum(moved[name].dot(bar[name]) for name in bar)
     right = sum(change[name].dot(pulled[name]) for name in change)
     scale = np.linalg.norm(stacked([moved[n] for n in bar])) * np.linalg.norm(stacked(bar.values()))
     assert abs(left - right) < 1e-12 * scale
 
 
-def test_a_stage_without_a_derivative_is_refused_by_name():
+def test_an_operation_without_a_derivative_is_refused_by_name():
     grid = Grid((6, 5))
 
     class Limited(Smoke):
-        def stages(self, step):
-            limited = Stage("limit", AdvectLimited(grid, 0.01), ("density", "velocity"), ("density",))
-            return [*super().stages(step), limited]
+        def operations(self, index):
+            limited = Operation("limit", AdvectLimited(grid, 0.01), ("density", "velocity"), ("density",))
+            return [*super().operations(index), limited]
 
-    model = Limited(grid, 0.01, dtype=np.float64)
+    model = Limited(grid, 0.01, SmokeOptions(dtype=np.float64))
     start = model.initial_state()
     Rollout(model, 2).run(start)
     with pytest.raises(KeyfluidError, match=r"'limit'.*no derivative"):
@@ -233,14 +234,14 @@ def test_run_keeps_the_states_it_is_asked_for():
     assert seen == [1, 2, 3]
     by_hand = scene.start
     for step in range(3):
-        by_hand = scene.model.step(by_hand, step, **scene.inputs[step])
+        by_hand = scene.model.step(by_hand, scene.inputs[step], step)
     for name in by_hand:
         assert kept[3][name].data.tobytes() == by_hand[name].data.tobytes()
 
 
 def test_a_rollout_of_no_steps_has_the_gradient_of_its_start():
     grid = Grid((5, 4))
-    model = Smoke(grid, 0.1, dtype=np.float64)
+    model = Smoke(grid, 0.1, SmokeOptions(dtype=np.float64))
     start = model.initial_state(density=Field.zeros(grid, Kind.CENTRES, np.float64))
 
     class Start:
@@ -260,8 +261,8 @@ def test_several_densities_are_carried_and_lift_alike():
     grid = Grid((9, 8))
     at = setting((9, 8), "walls", False)
     smoke, steam = at.field(Kind.CENTRES), at.field(Kind.CENTRES)
-    two = Smoke(grid, 0.05, dtype=np.float64, densities=("smoke", "steam"), buoyancy=2.0)
-    one = Smoke(grid, 0.05, dtype=np.float64, buoyancy=2.0)
+    two = Smoke(grid, 0.05, SmokeOptions(dtype=np.float64, densities=("smoke", "steam"), buoyancy=2.0))
+    one = Smoke(grid, 0.05, SmokeOptions(dtype=np.float64, buoyancy=2.0))
     pair = Rollout(two, 3).run(two.initial_state(smoke=smoke, steam=steam))[3]
     both = Rollout(one, 3).run(one.initial_state(density=smoke + steam))[3]
     np.testing.assert_allclose((pair["smoke"] + pair["steam"]).data, both["density"].data, rtol=0, atol=1e-13)

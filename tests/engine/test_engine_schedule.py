@@ -10,7 +10,7 @@ import pytest
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.models import Smoke
+from keyfluid.models import Smoke, SmokeOptions
 from keyfluid.rollout import Rollout, plan_memory
 from keyfluid.rollout.plan import WORKING_STATES
 from keyfluid.rollout.schedule import Schedule
@@ -65,12 +65,12 @@ def test_a_rollout_runs_as_many_steps_as_its_plan_says(places):
     class Counted(Smoke):
         runs = 0
 
-        def active(self, step, inputs):
+        def step(self, *arguments):
             self.runs += 1
-            return super().active(step, inputs)
+            return super().step(*arguments)
 
     grid = Grid((6, 5))
-    model = Counted(grid, 0.1, dtype=np.float64)
+    model = Counted(grid, 0.1, SmokeOptions(dtype=np.float64))
     start = model.initial_state(density=Field.from_function(grid, Kind.CENTRES, lambda x, y: x + 2 * y))
     rollout = Rollout(model, 12, (WORKING_STATES + places) * Rollout(model, 12).plan.state_bytes)
     rollout.gradient(start, Distance(12, Field.zeros(grid, Kind.CENTRES, np.float64)))

@@ -11,12 +11,12 @@ import sys, numpy as np
 from keyfluid.threads import set_threads
 from keyfluid.grid import Grid, Kind
 from keyfluid.fields import Field
-from keyfluid.models import Smoke
+from keyfluid.models import Smoke, SmokeOptions
 from keyfluid.rollout import Rollout
 from keyfluid.verify.check import Distance
 set_threads(1)
 grid = Grid((8, 7))
-model = Smoke(grid, 0.1, dtype=np.float64, buoyancy=1.0)
+model = Smoke(grid, 0.1, SmokeOptions(dtype=np.float64, buoyancy=1.0))
 start = model.initial_state(density=Field.from_function(grid, Kind.CENTRES, lambda x, y: x + y * y))
 Rollout(model, 2).gradient(start, Distance(2, Field.zeros(grid, Kind.CENTRES, np.float64)))
 hits = misses = 0

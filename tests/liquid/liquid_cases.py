@@ -7,7 +7,6 @@ import numpy as np
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.models.liquid import filled
-from keyfluid.models.stage import run_stages
 from keyfluid.operators.redistance import Redistance
 
 SCENE = """
@@ -46,8 +45,7 @@ def disk(grid, centre=(0.48, 0.4), radius=0.22):
 
 
 def step(model, state, index, **inputs):
-    now = run_stages(model.active(index, inputs), {**state, **model.constants(index), **inputs})
-    return {name: now[name] for name in state}
+    return model.step(state, inputs, index)
 
 
 def volume(state):

@@ -9,7 +9,7 @@ from scipy.ndimage import gaussian_filter
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.models.liquid import LIQUID_ORDER, MCNAMARA_LIQUID_ORDER, Liquid, Tap
+from keyfluid.models.liquid import LIQUID_ORDER, MCNAMARA_LIQUID_ORDER, Liquid, LiquidOptions, Tap
 from keyfluid.objectives.surface import SurfaceKey, SurfaceMatch
 from keyfluid.operators.diffuse_liquid import DiffuseLiquid
 from keyfluid.operators.project import divergence
@@ -23,7 +23,7 @@ from keyfluid.solids import Solids
 def test_a_flat_level_off_the_grid_stays_at_rest(cells, up):
     grid, fall = Grid(cells), [0.0] * len(cells)
     fall[up] = -9.81
-    model = Liquid(grid, 1 / 24, dtype=np.float64, gravity=fall, tolerance=1e-12)
+    model = Liquid(grid, 1 / 24, LiquidOptions(dtype=np.float64, gravity=fall, tolerance=1e-12))
     state = model.initial_state(surface=surface(grid, lambda *x: x[up] - 0.3137 + 0 * sum(x)))
     for index in range(50):
         state = step(model, state, index)
@@ -33,7 +33,7 @@ def test_a_flat_level_off_the_grid_stays_at_rest(cells, up):
 def test_without_ghost_fluid_the_level_would_not_rest(monkeypatch):
     """Pressure zero at the centres of air cells, as if every way were wet to its end: gravity drives a current."""
     grid = Grid((20, 16))
-    model = Liquid(grid, 1 / 24, dtype=np.float64, gravity=(0.0, -9.81), tolerance=1e-12)
+    model = Liquid(grid, 1 / 24, LiquidOptions(dtype=np.float64, gravity=(0.0, -9.81), tolerance=1e-12))
     monkeypatch.setattr("keyfluid.operators.project_liquid.LEAST", 1.0)
     tilted = surface(grid, lambda x, y: y - 0.3137 - 0.11 * x)
     level = surface(grid, lambda x, y: y - 0.3137 + 0 * x)
@@ -53,7 +53,7 @@ def _at_rest(grid, phi):
 @pytest.mark.parametrize("name", ["carried", "turned"])
 def test_volume_over_a_hundred_steps(name):
     grid = square(48)
-    model = Liquid(grid, 1 / 100, dtype=np.float64)
+    model = Liquid(grid, 1 / 100, LiquidOptions(dtype=np.float64))
     if name == "carried":
         phi = disk(grid, (0.3, 0.35), 0.15)
         wind = Field.from_function(grid, Kind.FACES, lambda x, y: (0.4 + 0 * x * y, 0.3 + 0 * x * y))
@@ -72,7 +72,7 @@ def test_volume_over_a_hundred_steps(name):
 
 def test_a_drop_falls_as_a_stone_does():
     grid = square(40)
-    model = Liquid(grid, 0.02, dtype=np.float64, gravity=(0.0, -2.0))
+    model = Liquid(grid, 0.02, LiquidOptions(dtype=np.float64, gravity=(0.0, -2.0)))
     state = model.initial_state(surface=disk(grid, (0.45, 0.7), 0.12))
     for index in range(10):
         state = step(model, state, index)
@@ -97,8 +97,8 @@ def test_viscosity_slows_shear_and_keeps_momentum():
     grid = Grid((20, 20), boundary="periodic")
     phi = surface(grid, lambda x, y: abs(y - 0.5) - 0.3 + 0 * x)
     shear = Field.from_function(grid, Kind.FACES, lambda x, y: (np.sin(9 * y) + 0.4 + 0 * x, 0 * x * y))
-    model = Liquid(grid, 0.1, dtype=np.float64, viscosity=0.05)
-    diffuse = next(stage.operator for stage in model.stages(0) if stage.name == "diffuse")
+    model = Liquid(grid, 0.1, LiquidOptions(dtype=np.float64, viscosity=0.05))
+    diffuse = next(o.operator for o in model.operations(0) if o.name == "diffuse")
     (slow,) = diffuse.forward(shear, phi)
     wet = Wet.of(phi, None).faces[0]
     assert slow.component(0)[wet].mean() == pytest.approx(shear.component(0)[wet].mean(), rel=1e-9)
@@ -120,8 +120,8 @@ def test_a_wind_after_viscosity_is_a_rougher_one_before_it():
     before.data[wet] = np.linalg.solve(np.array(columns).T, wind.data[wet])
     (felt,) = diffuse.forward(before, phi)
     np.testing.assert_allclose(felt.data[wet], wind.data[wet], atol=1e-10)
-    after = step(Liquid(grid, 0.1, dtype=np.float64, viscosity=0.05), *_at_rest(grid, phi), force=wind)
-    first = Liquid(grid, 0.1, dtype=np.float64, viscosity=0.05, sequence=_WIND_FIRST)
+    after = step(Liquid(grid, 0.1, LiquidOptions(dtype=np.float64, viscosity=0.05)), *_at_rest(grid, phi), force=wind)
+    first = Liquid(grid, 0.1, LiquidOptions(dtype=np.float64, viscosity=0.05, sequence=_WIND_FIRST))
     np.testing.assert_allclose(
         step(first, *_at_rest(grid, phi), force=before)["surface"].data, after["surface"].data, atol=1e-9
     )
@@ -134,7 +134,7 @@ def test_liquid_stays_out_of_bodies_and_taps_pour():
     wind = Field.from_function(grid, Kind.FACES, lambda x, y: (0 * x * y, -1.0 + 0 * x * y))
     mask = wind.like(np.where(np.abs(wind.data) > 0, 1.0, 0.0) * 0)
     tap = Tap(region, mask, wind, 0.0, 0.1)
-    model = Liquid(grid, 1 / 48, dtype=np.float64, gravity=(0.0, -4.0), solids=bodies, taps=[tap])
+    model = Liquid(grid, 1 / 48, LiquidOptions(dtype=np.float64, gravity=(0.0, -4.0), solids=bodies, taps=[tap]))
     state = model.initial_state()
     volumes = []
     for index in range(20):
@@ -159,7 +159,8 @@ def test_the_gradient_of_ten_steps_against_central_differences(sequence):
     """Twenty directions in winds and sources; steps of 1e-6, in which no cell changes sides."""
     grid, steps, eps = square(20), 10, 1e-6
     order = {} if sequence == "projected" else {"sequence": MCNAMARA_LIQUID_ORDER}
-    model = Liquid(grid, 1 / 24, dtype=np.float64, gravity=(0.0, -1.0), viscosity=0.01, tolerance=1e-13, **order)
+    options = LiquidOptions(dtype=np.float64, gravity=(0.0, -1.0), viscosity=0.01, tolerance=1e-13, **order)
+    model = Liquid(grid, 1 / 24, options)
     start = model.initial_state(surface=disk(grid))
     goal = surface(grid, lambda x, y: np.maximum(abs(x - 0.53) - 0.21, abs(y - 0.46) - 0.16))
     objective = SurfaceMatch([SurfaceKey(steps, goal)], 2 * grid.spacing)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from keyfluid.controllers.march import Advance, Clock
-from keyfluid.controllers.smoke_steps import ROUNDING, mass_of
+from keyfluid.controllers.smoke_steps import ROUNDING
 from keyfluid.errors import BlowUp
 from keyfluid.fields import Field, density
 from keyfluid.grid import Kind
-from keyfluid.models.liquid import LIQUID_ORDER, MCNAMARA_LIQUID_ORDER, SURFACE, Liquid, Tap, filled
-from keyfluid.models.stage import State, run_stages
+from keyfluid.models.liquid import LIQUID_ORDER, MCNAMARA_LIQUID_ORDER, SURFACE, Liquid, LiquidOptions, Tap, filled
+from keyfluid.models.operation import Observer
+from keyfluid.models.state import State
 from keyfluid.operators.project import divergence
 from keyfluid.operators.redistance import Redistance
 from keyfluid.operators.wet import Wet
 from keyfluid.problem import Keyframe, Problem
+from keyfluid.solids import Solids
 
 _MOST_CELLS = 40.0
 """Cells that liquid may cross in a step before it is no longer a simulation of anything."""
@@ -48,63 +50,23 @@ class LiquidSteps:
     def advance(
         self, state: State, clock: Clock, force: Field | None = None, source: Field | None = None
     ) -> Advance:
-        """One step; `force` on faces, m/s^2; `source` at centres, m/s of the level set.
-
-        churn: volume that sources turned from air to liquid or back, over the liquid's; sourced: volume they gave.
-        """
+        """One step; `force` on faces, m/s^2; `source` at centres, m/s of the level set."""
         model = self.model(clock.dt)
         inputs = {"force": force, f"source.{SURFACE}": source}
         given = {name: field for name, field in inputs.items() if field is not None}
-        now: State = {**state, **model.constants(clock.index), **given}
-        emitted, sourced, churn, carrier, loose = 0.0, 0.0, 0.0, state["velocity"], 0.0
-        for stage in model.active(clock.index, given):
-            before = now
-            now = run_stages([stage], now)
-            if stage.name in ("pour", "source"):
-                gained = self._volume(now[SURFACE]) - self._volume(before[SURFACE])
-                emitted += gained
-                if stage.name == "source":
-                    sourced += gained
-                    churn = self._churn(before[SURFACE], now[SURFACE])
-            elif stage.name == "advect surface":
-                carrier = before["velocity"]
-                self._require_reach(carrier, clock)
-                loose = self._divergence(carrier, before[SURFACE], model, clock)
+        watch = LiquidWatch(self.problem, clock, model.solids_at(clock.index))
+        after = model.step(state, given, clock.index, watch)
         return Advance(
-            {name: now[name] for name in state}, carrier, force, {SURFACE: emitted}, loose,
-            {"churn": churn, "sourced": sourced} if source is not None else {},
+            after, watch.carrier, force, {SURFACE: watch.emitted}, watch.divergence,
+            {"churn": watch.churn, "sourced": watch.sourced} if source is not None else {},
         )  # fmt: skip
-
-    def _volume(self, surface: Field) -> float:
-        return mass_of(surface.like(self.problem.amount(surface.data)))
-
-    def _churn(self, before: Field, after: Field) -> float:
-        spacing = self.problem.grid.spacing
-        there, then = (filled(field.data.astype(np.float64), spacing) for field in (before, after))
-        return float(np.sum(np.abs(then - there)) / max(np.sum(there), 1e-300))
-
-    def _divergence(self, carrier: Field, surface: Field, model: Liquid, clock: Clock) -> float:
-        """Largest net outflow of a wet cell over the largest speed; the paper's order moves what is not projected."""
-        wet = Wet.of(surface, model.solids_at(clock.index)).cells
-        fastest = carrier.peak()
-        return float(np.max(np.abs(divergence(carrier)[wet]), initial=0.0)) / fastest if fastest > 0 else 0.0
-
-    def _require_reach(self, carrier: Field, clock: Clock) -> None:
-        cells = carrier.require_finite("velocity") * clock.dt / self.problem.grid.spacing
-        if cells > _MOST_CELLS:
-            raise BlowUp(
-                f"time.steps_per_frame: at {clock.time:.3g} s the liquid crosses {cells:.0f} cells in a step; take "
-                'more steps per frame, or "auto"'
-            )
 
     def _build(self, dt: float) -> Liquid:
         problem, liquid = self.problem, self.problem.liquid
         assert liquid is not None
         gravity = [0.0] * problem.grid.dim
         gravity[problem.up] = -float(liquid.gravity)
-        return Liquid(
-            problem.grid,
-            dt,
+        options = LiquidOptions(
             dtype=problem.dtype,
             gravity=gravity,
             viscosity=liquid.viscosity,
@@ -114,6 +76,7 @@ class LiquidSteps:
             keep_volume=liquid.keep_volume,
             sequence=MCNAMARA_LIQUID_ORDER if liquid.paper_order else LIQUID_ORDER,
         )
+        return Liquid(problem.grid, dt, options)
 
     def _tap(self, index: int) -> Tap:
         """A source's region as a signed distance, and its wind."""
@@ -124,3 +87,49 @@ class LiquidSteps:
         mask, wind = source.wind(problem.grid) if source.velocity is not None else (None, None)
         start, stop = ((frame - ROUNDING) / problem.fps for frame in (source.start, source.stop))
         return Tap(region, mask, wind, start, stop)
+
+
+class LiquidWatch(Observer):
+    """Watches a step of liquid; raises if it goes too far in it.
+
+    carrier: the velocity that moved the surface; divergence: largest net outflow of a wet cell over the largest speed
+    (the paper's order moves what is not projected); emitted: volume that taps and control gave, `sourced` by control
+    alone; churn: volume that control turned from air to liquid or back, over the liquid's.
+    """
+
+    carrier: Field
+
+    def __init__(self, problem: Problem, clock: Clock, solids: Solids | None) -> None:
+        self.problem, self.clock, self.solids = problem, clock, solids
+        self.divergence = self.emitted = self.sourced = self.churn = 0.0
+
+    def carries(self, fields: State) -> None:
+        self.carrier = fields["velocity"]
+        self._require_reach()
+        wet = Wet.of(fields[SURFACE], self.solids).cells
+        fastest = self.carrier.peak()
+        if fastest > 0:
+            self.divergence = float(np.max(np.abs(divergence(self.carrier)[wet]), initial=0.0)) / fastest
+
+    def let_in(self, name: str, before: Field, after: Field) -> None:
+        self.emitted += self._gained(before, after)
+
+    def added(self, name: str, before: Field, after: Field) -> None:
+        gained = self._gained(before, after)
+        self.emitted += gained
+        self.sourced += gained
+        spacing = self.problem.grid.spacing
+        there, then = (filled(field.data.astype(np.float64), spacing) for field in (before, after))
+        self.churn = float(np.sum(np.abs(then - there)) / max(np.sum(there), 1e-300))
+
+    def _gained(self, before: Field, after: Field) -> float:
+        was, now = (field.like(self.problem.amount(field.data)).integral() for field in (before, after))
+        return now - was
+
+    def _require_reach(self) -> None:
+        cells = self.carrier.require_finite("velocity") * self.clock.dt / self.problem.grid.spacing
+        if cells > _MOST_CELLS:
+            raise BlowUp(
+                f"time.steps_per_frame: at {self.clock.time:.3g} s the liquid crosses {cells:.0f} cells in a step; "
+                'take more steps per frame, or "auto"'
+            )

@@ -18,7 +18,7 @@ from keyfluid.controllers.step_size import tell_if_fast, too_many_steps
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 from keyfluid.problem import FrameRecord, Problem
 
 MOST_STEPS = 4096

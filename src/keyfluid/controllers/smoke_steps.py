@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from keyfluid.controllers.march import Advance, Clock
-from keyfluid.controllers.step_size import cells_crossed
+from keyfluid.controllers.step_watch import StepWatch
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
-from keyfluid.models.smoke import Emitter, Smoke
-from keyfluid.models.stage import State, run_stages
+from keyfluid.models.smoke import Emitter, Smoke, SmokeOptions
+from keyfluid.models.state import State
 from keyfluid.problem import Problem
 
 _MODELS = 4
@@ -40,30 +38,17 @@ class SmokeSteps:
     ) -> Advance:
         """One step; `force` on faces, m/s^2. Sources of the control are for liquids only."""
         assert source is None
-        model = self.model(clock.dt)
         inputs = self.rates(clock)
         if force is not None:
             inputs["force"] = force
-        now: State = {**state, **model.constants(clock.index), **inputs}
-        emitted: dict[str, float] = {}
-        carrier, cells = state["velocity"], 0.0
-        for stage in model.active(clock.index, inputs):
-            if stage.name == "advect":
-                carrier = now["velocity"]
-                cells = cells_crossed(self.problem, carrier.peak(), clock.dt, clock.time)
-            before = now
-            now = run_stages([stage], now)
-            if stage.name in ("emit", "source"):
-                name = stage.reads[0]
-                emitted[name] = emitted.get(name, 0.0) + mass_of(now[name]) - mass_of(before[name])
-        return Advance({name: now[name] for name in state}, carrier, force, emitted, cells=cells)
+        watch = StepWatch(self.problem, clock.time)
+        after = self.model(clock.dt).step(state, inputs, clock.index, watch)
+        return Advance(after, watch.carrier, force, watch.emitted, cells=watch.cells)
 
     def _build(self, dt: float) -> Smoke:
         problem = self.problem
         simulation = problem.engine
-        return Smoke(
-            problem.grid,
-            dt,
+        options = SmokeOptions(
             dtype=problem.dtype,
             densities=tuple(problem.densities),
             buoyancy=problem.buoyancy,
@@ -76,6 +61,7 @@ class SmokeSteps:
             feet=simulation.feet,
             interpolation=simulation.interpolation,
         )
+        return Smoke(problem.grid, dt, options)
 
     def _emitter(self, index: int) -> Emitter:
         """Held regions and winds; a source with a rate holds nothing and only blows."""
@@ -105,8 +91,3 @@ class SmokeSteps:
             key = f"source.{source.field}"
             rates[key] = rates[key] + given if key in rates else given
         return rates
-
-
-def mass_of(density: Field) -> float:
-    """Density times volume, summed in float64."""
-    return float(np.sum(density.data, dtype=np.float64)) * density.grid.cell_volume

@@ -8,9 +8,9 @@ from keyfluid.controllers.liquid_steps import LiquidSteps
 from keyfluid.controllers.march import Advance, Clock
 from keyfluid.controllers.smoke_steps import SmokeSteps
 from keyfluid.fields import Field
-from keyfluid.models.stage import State
+from keyfluid.models.model import Model
+from keyfluid.models.state import State
 from keyfluid.problem import Problem
-from keyfluid.rollout.rollout import Model
 
 
 class Steps(Protocol):

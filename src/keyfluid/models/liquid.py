@@ -9,20 +9,21 @@ A wind f after DIFFUSE does what (1 - nu dt L) f would have done before it, L be
 films that can be made are the same, but clay feels short waves of f as much as long ones, which a search needs.
 
 Inputs of a step beside the state: "force" (faces, m/s^2) and "source.surface", a rate of phi in m/s: the paper's
-sources, negative where liquid grows.
+sources, negative where liquid grows. Observers see what the surface is carried with, and what taps and sources give.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
-from keyfluid.grid import Grid, Kind
-from keyfluid.models.stage import Stage, State
+from keyfluid.grid import Grid
+from keyfluid.models.model import Model, SolidsOverTime
+from keyfluid.models.operation import Operation, Role
 from keyfluid.operators.advect import Advect
 from keyfluid.operators.diffuse_liquid import DiffuseLiquid
 from keyfluid.operators.extrapolate import ExtrapolateVelocity, IntoBodies
@@ -31,7 +32,6 @@ from keyfluid.operators.keep_volume import KeepVolume, Remember
 from keyfluid.operators.pour import Pour
 from keyfluid.operators.project_liquid import ProjectLiquid
 from keyfluid.operators.redistance import Redistance
-from keyfluid.solids import Solids
 
 LIQUID_ORDER = ("source", "gravity", "diffuse", "wind", "project", "extrapolate", "advect", "redistance")
 MCNAMARA_LIQUID_ORDER = ("source", "wind", "advect", "diffuse", "gravity", "project", "extrapolate", "redistance")
@@ -53,118 +53,93 @@ class Tap:
         return self.start <= time < self.stop
 
 
-class Liquid:
-    """The liquid model: what a step consists of.
+@dataclass(frozen=True, eq=False)
+class LiquidOptions:
+    """What the liquid is like and what acts on it.
 
-    dt in seconds; gravity: m/s^2 per axis; viscosity: m^2/s; solids: bodies, or a function of time in seconds;
-    order and interpolation: of the advection of the surface (operators/advect.py); the velocity goes linearly;
-    keep_volume: what carrying and redistancing lose or gain is given back (operators/keep_volume.py).
+    gravity: m/s^2 per axis; viscosity: m^2/s; order and interpolation: of the advection of the surface
+    (operators/advect.py), the velocity goes linearly; keep_volume: what carrying and redistancing lose or gain is
+    given back (operators/keep_volume.py); sequence: the parts of a step in order; tolerance: of pressure and viscosity.
     """
 
-    def __init__(
-        self,
-        grid: Grid,
-        dt: float,
-        *,
-        dtype: np.typing.DTypeLike = np.float32,
-        gravity: Sequence[float] | None = None,
-        viscosity: float = 0.0,
-        solids: Solids | Callable[[float], Solids | None] | None = None,
-        taps: Sequence[Tap] = (),
-        order: int = 2,
-        interpolation: str = "cubic",
-        keep_volume: bool = True,
-        sequence: tuple[str, ...] = LIQUID_ORDER,
-        tolerance: float | None = None,
-    ) -> None:
-        if sorted(sequence) != sorted(LIQUID_ORDER):
-            raise KeyfluidError(f"liquid: a step is made of {', '.join(LIQUID_ORDER)}, each once; got {sequence}")
-        self.grid, self.dt, self.dtype = grid, float(dt), np.dtype(dtype)
-        self.gravity = tuple(gravity) if gravity is not None else (0.0,) * grid.dim
-        self.viscosity, self.solids, self.taps = float(viscosity), solids, tuple(taps)
-        self.sequence, self.tolerance = sequence, tolerance
-        self.keep_volume = keep_volume
-        self._carry_surface = Advect(grid, self.dt, order, "own", interpolation)
-        self._carry_velocity = Advect(grid, self.dt, order, "own", "linear")
-        self._recent: tuple[int, list[Stage]] | None = None
+    dtype: np.typing.DTypeLike = np.float32
+    gravity: Sequence[float] | None = None
+    viscosity: float = 0.0
+    solids: SolidsOverTime = None
+    taps: Sequence[Tap] = ()
+    order: int = 2
+    interpolation: str = "cubic"
+    keep_volume: bool = True
+    sequence: tuple[str, ...] = LIQUID_ORDER
+    tolerance: float | None = None
 
-    def initial_state(self, velocity: Field | None = None, surface: Field | None = None) -> dict[str, Field]:
-        """A checked state in the model's precision; velocity defaults to rest, the surface to no liquid."""
-        if surface is None:
-            surface = Field(self.grid, Kind.CENTRES, np.full(self.grid.count, max(self.grid.size), self.dtype))
-        velocity = velocity or Field.zeros(self.grid, Kind.FACES, self.dtype)
-        surface.require(self.grid, Kind.CENTRES, SURFACE)
-        velocity.require(self.grid, Kind.FACES, "velocity")
-        for name, field in ((SURFACE, surface), ("velocity", velocity)):
-            field.require_finite(name)
-        return {SURFACE: surface.astype(self.dtype), "velocity": velocity.astype(self.dtype)}
 
-    def solids_at(self, step: int) -> Solids | None:
-        """The bodies during a step, taken at its end."""
-        return self.solids((step + 1) * self.dt) if callable(self.solids) else self.solids
+class Liquid(Model):
+    """The liquid model: what a step of `dt` seconds consists of."""
 
-    def stages(self, step: int) -> list[Stage]:
-        """The named operations of a step."""
-        if self._recent is None or self._recent[0] != step:
-            self._recent = (step, self._build(step))
-        return self._recent[1]
+    name = "liquid"
 
-    def constants(self, step: int) -> dict[str, Field]:
-        """Fields that stages read and that nothing changes: what taps blow."""
+    def __init__(self, grid: Grid, dt: float, options: LiquidOptions) -> None:
+        if sorted(options.sequence) != sorted(LIQUID_ORDER):
+            raise KeyfluidError(
+                f"liquid: a step is made of {', '.join(LIQUID_ORDER)}, each once; got {options.sequence}"
+            )
+        super().__init__(grid, dt, options.dtype, (SURFACE,), nothing=max(grid.size))
+        self.options, self.solids = options, options.solids
+        self.varies = callable(options.solids) or bool(options.taps)
+        self._carry_surface = Advect(grid, self.dt, options.order, "own", options.interpolation)
+        self._carry_velocity = Advect(grid, self.dt, options.order, "own", "linear")
+
+    def constants(self, index: int) -> dict[str, Field]:
         return {
-            f"blown.{index}": tap.velocity.astype(self.dtype)
-            for index, tap in enumerate(self.taps)
-            if tap.velocity is not None and tap.active(step * self.dt)
+            f"blown.{number}": tap.velocity.astype(self.dtype)
+            for number, tap in enumerate(self.options.taps)
+            if tap.velocity is not None and tap.active(index * self.dt)
         }
 
-    def active(self, step: int, inputs: State) -> list[Stage]:
-        """The stages of a step, without those whose input (a force, a source) was not given."""
-        outside = {"force", f"source.{SURFACE}"}
-        if not outside.issuperset(inputs):
-            raise KeyfluidError(f"liquid: inputs {sorted(inputs)} given; a step takes {', '.join(sorted(outside))}")
-        missing = outside.difference(inputs)
-        return [stage for stage in self.stages(step) if missing.isdisjoint(stage.reads)]
-
-    def _build(self, step: int) -> list[Stage]:
-        solids = self.solids_at(step)
+    def _build(self, index: int) -> list[Operation]:
+        options, solids = self.options, self.solids_at(index)
         both, moving, still = ("velocity", SURFACE), ("velocity",), (SURFACE,)
-        tolerance = self.tolerance
+        tolerance = options.tolerance
         parts = {
-            "source": self._sources(step),
-            "wind": [Stage("force", AddRate(self.dt), ("velocity", "force"), moving)],
-            "gravity": [Stage("gravity", AddConstant(self.grid, self.gravity, self.dt), moving, moving)],
+            "source": self._sources(index),
+            "wind": [Operation("force", AddRate(self.dt), ("velocity", "force"), moving)],
+            "gravity": [],
             "diffuse": [],
-            "project": [Stage("project", ProjectLiquid(self.grid, solids, tolerance), both, moving)],
-            "extrapolate": [Stage("extrapolate", ExtrapolateVelocity(self.grid, solids), both, moving)],
+            "project": [Operation("project", ProjectLiquid(self.grid, solids, tolerance), both, moving)],
+            "extrapolate": [Operation("extrapolate", ExtrapolateVelocity(self.grid, solids), both, moving)],
             "advect": [
-                Stage("advect surface", self._carry_surface, (SURFACE, "velocity"), still),
-                Stage("advect", self._carry_velocity, ("velocity", "velocity"), moving),
+                Operation("advect surface", self._carry_surface, (SURFACE, "velocity"), still, Role.CARRY),
+                Operation("advect", self._carry_velocity, ("velocity", "velocity"), moving),
             ],
-            "redistance": [Stage("redistance", Redistance(self.grid), still, still)],
+            "redistance": [Operation("redistance", Redistance(self.grid), still, still)],
         }
-        if not any(self.gravity):
-            parts["gravity"] = []
-        if self.viscosity > 0:
-            diffuse = DiffuseLiquid(self.grid, self.viscosity, self.dt, solids, tolerance)
-            parts["diffuse"] = [Stage("diffuse", diffuse, both, moving)]
+        if options.gravity is not None and any(options.gravity):
+            fall = AddConstant(self.grid, options.gravity, self.dt)
+            parts["gravity"] = [Operation("gravity", fall, moving, moving)]
+        if options.viscosity > 0:
+            diffuse = DiffuseLiquid(self.grid, options.viscosity, self.dt, solids, tolerance)
+            parts["diffuse"] = [Operation("diffuse", diffuse, both, moving)]
         if solids is not None:
-            parts["redistance"].insert(0, Stage("into bodies", IntoBodies(solids), still, still))
-        if self.keep_volume:
-            parts["advect"].insert(0, Stage("remember", Remember(self.grid), still, (_BEFORE,)))
+            parts["redistance"].insert(0, Operation("into bodies", IntoBodies(solids), still, still))
+        if options.keep_volume:
+            parts["advect"].insert(0, Operation("remember", Remember(self.grid), still, (_BEFORE,)))
             keep = KeepVolume(self.grid, solids)
-            parts["redistance"].append(Stage("keep volume", keep, (SURFACE, _BEFORE), still))
-        return [stage for name in self.sequence for stage in parts[name]]
+            parts["redistance"].append(Operation("keep volume", keep, (SURFACE, _BEFORE), still))
+        return [operation for name in options.sequence for operation in parts[name]]
 
-    def _sources(self, step: int) -> list[Stage]:
-        stages = []
-        for index, tap in enumerate(self.taps):
-            if not tap.active(step * self.dt):
+    def _sources(self, index: int) -> list[Operation]:
+        still = (SURFACE,)
+        operations = []
+        for number, tap in enumerate(self.options.taps):
+            if not tap.active(index * self.dt):
                 continue
-            stages.append(Stage("pour", Pour(tap.region), (SURFACE,), (SURFACE,)))
+            operations.append(Operation("pour", Pour(tap.region), still, still, Role.LET_IN))
             if tap.velocity is not None and tap.velocity_mask is not None:
-                stages.append(Stage("blow", Inflow(tap.velocity_mask), ("velocity", f"blown.{index}"), ("velocity",)))
-        stages.append(Stage("source", AddRate(self.dt), (SURFACE, f"source.{SURFACE}"), (SURFACE,)))
-        return stages
+                reads = ("velocity", f"blown.{number}")
+                operations.append(Operation("blow", Inflow(tap.velocity_mask), reads, ("velocity",)))
+        operations.append(Operation("source", AddRate(self.dt), (SURFACE, f"source.{SURFACE}"), still, Role.ADD))
+        return operations
 
 
 def filled(phi: np.ndarray, spacing: float) -> np.ndarray:

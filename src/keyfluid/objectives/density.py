@@ -19,7 +19,7 @@ import numpy as np
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 from keyfluid.operators.blur import Blur
 
 

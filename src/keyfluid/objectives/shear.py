@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from keyfluid.fields import Field
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 from keyfluid.objectives.force import ForcePrice
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from keyfluid.fields import Field
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 from keyfluid.rollout.rollout import Objective
 
 

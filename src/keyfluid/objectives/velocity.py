@@ -16,7 +16,7 @@ import numpy as np
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 
 
 @dataclass(frozen=True, eq=False)

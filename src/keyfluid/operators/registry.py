@@ -19,6 +19,7 @@ from keyfluid.operators.advect_limited import AdvectLimited
 from keyfluid.operators.advect_vorticity import AdvectVorticity
 from keyfluid.operators.base import Fields, Operator
 from keyfluid.operators.blur import gaussian_blur, gaussian_pyramid
+from keyfluid.operators.carry_smoke import CarrySmoke
 from keyfluid.operators.confine_vorticity import ConfineVorticity
 from keyfluid.operators.curl import Curl
 from keyfluid.operators.diffuse import Diffuse
@@ -79,6 +80,12 @@ def _inflow(at: Setting) -> tuple[Operator, Fields]:
     mask = at.field(Kind.CENTRES)
     mask = mask.like(np.clip(mask.data, 0, 1))
     return Inflow(mask), (at.field(Kind.CENTRES), at.field(Kind.CENTRES))
+
+
+def _carry_smoke(at: Setting) -> Operator:
+    """Fast enough for several sub-steps, in which gathering is cut here and there."""
+    gather = Gather(at.grid, at.field(Kind.CENTRES), at.field(Kind.FACES), 0.4 * at.grid.spacing**2, 0.0)
+    return CarrySmoke(at.grid, 1.9 * at.grid.spacing, gather, at.solids)
 
 
 def _surface(at: Setting) -> Field:
@@ -166,6 +173,7 @@ FORWARD_ONLY: dict[str, Builder] = {
         Gather(at.grid, at.field(Kind.CENTRES), at.field(Kind.FACES), 0.4 * at.grid.spacing**2, 1.0),
         (at.field(Kind.CENTRES),),
     ),
+    "carry smoke": lambda at: (_carry_smoke(at), (at.field(Kind.CENTRES), at.field(Kind.FACES))),
 }
 """Operators without a derivative: dot and Taylor tests have nothing to say about them."""
 

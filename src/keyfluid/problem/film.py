@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from keyfluid.fields import Field
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 
 
 @dataclass(frozen=True, eq=False)

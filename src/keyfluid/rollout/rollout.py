@@ -16,22 +16,12 @@ from typing import Protocol
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
-from keyfluid.models.stage import Bars, Stage, State, Tape, run_adjoint, run_stages, state_bytes
+from keyfluid.models.model import Model
+from keyfluid.models.state import Bars, State, state_bytes
+from keyfluid.models.tape import Tape
 from keyfluid.rollout.forcing import Forcing, StoredForcing
 from keyfluid.rollout.plan import MemoryPlan, plan_memory
 from keyfluid.rollout.schedule import Schedule
-
-
-class Model(Protocol):
-    """What a rollout must know of a model: smoke or liquid."""
-
-    def initial_state(self) -> dict[str, Field]: ...
-
-    def constants(self, step: int) -> dict[str, Field]: ...
-
-    def active(self, step: int, inputs: State) -> list[Stage]:
-        """The stages of a step that have their inputs."""
-        ...
 
 
 class Objective(Protocol):
@@ -56,16 +46,6 @@ class Gradient:
     value: float
     terms: Mapping[int, float]
     initial_bar: Mapping[str, Field]
-
-
-@dataclass
-class _Taped:
-    """One step, ready to be reversed."""
-
-    step: int
-    stages: list[Stage]
-    tape: Tape
-    term_bar: Mapping[str, Field]
 
 
 class Rollout:
@@ -111,7 +91,7 @@ class Rollout:
         wanted = {*keep, self.last}
         kept = {self.first: state} if self.first in wanted else {}
         for step in range(self.first, self.last):
-            state = self._advance(state, step, forcing)
+            state = self.model.step(state, forcing.inputs(step), step)
             if on_step is not None:
                 on_step(step + 1, state)
             if step + 1 in wanted:
@@ -128,12 +108,6 @@ class Rollout:
                 f"objective: looks at steps {sorted(beyond)}; this rollout has {self.first} to {self.last}"
             )
         terms: dict[int, float] = {}
-        bars: Bars = {}
-        if self.first in looks:
-            terms[self.first], start = objective.term(self.first, state)
-            bars_at_start = dict(start)
-        else:
-            bars_at_start = {}
 
         def look(step: int, now: State) -> Mapping[str, Field]:
             if step not in looks:
@@ -141,79 +115,52 @@ class Rollout:
             terms[step], bar = objective.term(step, now)
             return bar
 
-        bars = self._reverse(state, self.first, self.steps, self.plan.places, bars, forcing, look)
-        _add(bars, bars_at_start)
+        at_start = look(self.first, state)
+        reversal = _Reversal(self.model, self._schedule, forcing, look)
+        bars = reversal.whole(state, self.first, self.steps, self.plan.places, {})
+        _add(bars, at_start)
         initial_bar = {name: bars[name] if name in bars else state[name].zeros_like() for name in state}
         return Gradient(sum(terms[step] for step in sorted(terms)), terms, initial_bar)
 
-    def _advance(self, state: State, step: int, forcing: Forcing) -> dict[str, Field]:
-        inputs = forcing.inputs(step)
-        fields = {**state, **self.model.constants(step), **inputs}
-        now = run_stages(self.model.active(step, inputs), fields)
-        return {name: now[name] for name in state}
 
-    def _reverse(
-        self,
-        state: State,
-        first: int,
-        count: int,
-        places: int,
-        bars: Bars,
-        forcing: Forcing,
-        look: Callable[[int, State], Mapping[str, Field]],
-    ) -> Bars:
+@dataclass(frozen=True, eq=False)
+class _Reversal:
+    """The way back through the steps. look: an objective's derivative after a step."""
+
+    model: Model
+    schedule: Schedule
+    forcing: Forcing
+    look: Callable[[int, State], Mapping[str, Field]]
+
+    def whole(self, state: State, first: int, count: int, places: int, bars: Bars) -> Bars:
         """Adjoint of the state before step `first`, given that of the state `count` steps later."""
         if count == 0:
             return bars
-        ahead = self._schedule.split(count, places)
+        ahead = self.schedule.split(count, places)
         if ahead == 0:
-            return self._reverse_taped(state, first, count, bars, forcing, look)
+            return self.taped(state, first, count, bars)
         middle = state
         for step in range(first, first + ahead):
-            middle = self._advance(middle, step, forcing)
-        bars = self._reverse(middle, first + ahead, count - ahead, max(places - 1, 1), bars, forcing, look)
+            middle = self.model.step(middle, self.forcing.inputs(step), step)
+        bars = self.whole(middle, first + ahead, count - ahead, max(places - 1, 1), bars)
         del middle
-        return self._reverse(state, first, ahead, places, bars, forcing, look)
+        return self.whole(state, first, ahead, places, bars)
 
-    def _reverse_taped(
-        self,
-        state: State,
-        first: int,
-        count: int,
-        bars: Bars,
-        forcing: Forcing,
-        look: Callable[[int, State], Mapping[str, Field]],
-    ) -> Bars:
-        taped: list[_Taped] = []
+    def taped(self, state: State, first: int, count: int, bars: Bars) -> Bars:
+        """The same, with the tape of every step stored."""
+        taken: list[tuple[int, Tape, Mapping[str, Field]]] = []
         like = state
         for step in range(first, first + count):
-            inputs = forcing.inputs(step)
-            constants = self.model.constants(step)
-            stages = self.model.active(step, inputs)
-            _require_derivatives(stages)
-            tape: Tape = {}
-            fields = {**state, **constants, **inputs}
-            now = run_stages(stages, fields, tape)
-            state = {name: now[name] for name in state}
-            taped.append(_Taped(step, stages, tape, look(step + 1, state)))
-        del fields, now
-        while taped:
-            item = taped.pop()
-            _add(bars, item.term_bar)
-            bars = run_adjoint(item.stages, item.tape, bars, like)
-            outside = {name: bar for name, bar in bars.items() if name not in like}
-            forcing.pull(item.step, outside)
+            tape = Tape()
+            state = self.model.step(state, self.forcing.inputs(step), step, tape)
+            taken.append((step, tape, self.look(step + 1, state)))
+        while taken:
+            step, tape, term_bar = taken.pop()
+            _add(bars, term_bar)
+            bars = tape.adjoint(bars, like)
+            self.forcing.pull(step, {name: bar for name, bar in bars.items() if name not in like})
             bars = {name: bars[name] for name in like if name in bars}
         return bars
-
-
-def _require_derivatives(stages: Iterable[Stage]) -> None:
-    for stage in stages:
-        if not stage.operator.differentiable:
-            raise KeyfluidError(
-                f"rollout: stage {stage.name!r} ({type(stage.operator).__name__}) has no derivative; "
-                "a gradient needs another operator in its place"
-            )
 
 
 def _add(bars: Bars, more: Mapping[str, Field]) -> None:

@@ -19,8 +19,8 @@ import numpy as np
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.models.smoke import Smoke
-from keyfluid.models.stage import State
+from keyfluid.models.smoke import Smoke, SmokeOptions
+from keyfluid.models.state import State
 from keyfluid.operators.base import Fields, Operator
 from keyfluid.operators.project import ROUNDING, Project, relative_divergence
 from keyfluid.operators.registry import REGISTER, Setting
@@ -104,9 +104,8 @@ class _Scene:
 
     def __init__(self, grid: Grid) -> None:
         at = Setting(grid, _ball(grid), np.random.default_rng(7), np.dtype(np.float64))
-        self.model = Smoke(
-            grid, 0.05, dtype=np.float64, buoyancy=3.0, viscosity=1e-3, solids=at.solids, tolerance=1e-13
-        )
+        options = SmokeOptions(dtype=np.float64, buoyancy=3.0, viscosity=1e-3, solids=at.solids, tolerance=1e-13)
+        self.model = Smoke(grid, 0.05, options)
         self.state = self.model.initial_state(density=at.field(Kind.CENTRES), velocity=at.field(Kind.FACES))
         self.forces = [at.field(Kind.FACES) for _ in range(ROLLOUT_STEPS)]
         self.pushes = [at.field(Kind.FACES) for _ in range(ROLLOUT_STEPS)]

@@ -22,7 +22,7 @@ from keyfluid.controllers.steps import steps_of
 from keyfluid.controls import Control, ControlForcing
 from keyfluid.errors import BlowUp, KeyfluidError, SceneError
 from keyfluid.fields import Field, density
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 from keyfluid.objectives import (
     DensityKey,
     DensityMatch,

@@ -15,7 +15,7 @@ from keyfluid.controllers.keyframes.windows import Window, plan_windows
 from keyfluid.errors import SceneError
 from keyfluid.fields import Field, density
 from keyfluid.grid import Kind
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 from keyfluid.problem import Problem
 
 

@@ -11,7 +11,7 @@ from keyfluid.controllers.shell import Shell, Stopped
 from keyfluid.controllers.step_size import tell_if_fast
 from keyfluid.controllers.steps import steps_of
 from keyfluid.fields import Field
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 from keyfluid.problem import FrameRecord, Problem
 
 

@@ -18,7 +18,7 @@ from keyfluid.controllers.keyframes.stages import Stage, carry
 from keyfluid.controllers.keyframes.windows import Pieces
 from keyfluid.controllers.shell import Shell, Stopped
 from keyfluid.errors import BlowUp
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 from keyfluid.optimise.lbfgs import Minimisation
 from keyfluid.problem import Problem
 

@@ -33,7 +33,7 @@ from keyfluid.controllers.shell import Checkpoint, Shell
 from keyfluid.errors import BlowUp, KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 from keyfluid.problem import Problem
 from keyfluid.threads import threads
 

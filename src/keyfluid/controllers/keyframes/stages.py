@@ -27,7 +27,7 @@ from keyfluid.controls import (
     UpsampledPotential,
 )
 from keyfluid.errors import KeyfluidError, SceneError
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 from keyfluid.problem import Problem
 
 _SOURCE_SHARE = 0.2

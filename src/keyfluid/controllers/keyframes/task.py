@@ -14,7 +14,7 @@ from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.stages import carry, plan_stages
 from keyfluid.controllers.keyframes.windows import Window
 from keyfluid.controllers.shell import Stopped
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 from keyfluid.problem import Problem
 
 

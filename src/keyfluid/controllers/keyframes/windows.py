@@ -23,7 +23,7 @@ from keyfluid.controls.resample import to_grid
 from keyfluid.errors import SceneError
 from keyfluid.fields import Field, density
 from keyfluid.grid import Kind
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 from keyfluid.problem import Problem
 
 _MANY_KEYS, _LONG = 4, 120

@@ -18,7 +18,7 @@ from keyfluid.controllers.shell import Shell, Stopped
 from keyfluid.controllers.step_size import tell_if_fast
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 from keyfluid.problem import FrameRecord, Problem
 
 

@@ -17,7 +17,7 @@ from keyfluid.controllers.smoke_steps import SmokeSteps
 from keyfluid.controllers.step_size import cells_crossed
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 from keyfluid.objectives.density import relative_error
 from keyfluid.operators.base import Operator
 from keyfluid.operators.step_implicit import StepImplicit

@@ -1,6 +1,6 @@
 """`method = "target"`: smoke driven to one target after the other in a single pass [Fattal & Lischinski 2004].
 
-The six fractional steps are in steps.py, what is made of a target in goal.py, who acts when in schedule.py.
+The six fractional steps are models/driven_smoke.py; goal.py makes a target ready, schedule.py says who acts when.
 With advection = "smooth" the same force drives the differentiable engine at fixed steps, without gathering, so
 that the forces alone repeat the run: a warm start for the optimisers. A liquid has a mode of its own, in liquid.py.
 """
@@ -8,7 +8,7 @@ that the forces alone repeat the run: a warm start for the optimisers. A liquid 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -17,17 +17,20 @@ import numpy as np
 from keyfluid.controllers.march import Advance, Clock, march, restored_state
 from keyfluid.controllers.method import Method, OtherRuns, Plan
 from keyfluid.controllers.shell import Shell, Stopped
-from keyfluid.controllers.smoke_steps import SmokeSteps, mass_of
+from keyfluid.controllers.smoke_steps import SmokeSteps
 from keyfluid.controllers.step_size import too_many_steps
-from keyfluid.controllers.target.goal import Goal
+from keyfluid.controllers.step_watch import StepWatch
+from keyfluid.controllers.target.driven import driven_smoke
+from keyfluid.controllers.target.goal import make_goal
 from keyfluid.controllers.target.liquid import LiquidTarget
 from keyfluid.controllers.target.schedule import Turn, acting, turns
 from keyfluid.controllers.target.settings import TargetNumbers
-from keyfluid.controllers.target.steps import Pull, Steps, SubStep
 from keyfluid.errors import SceneError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
-from keyfluid.models.stage import State
+from keyfluid.models.driven_smoke import DrivenInputs, DrivenSmoke
+from keyfluid.models.pull import Pull
+from keyfluid.models.state import State
 from keyfluid.operators.blur import gaussian_blur
 from keyfluid.problem import FrameRecord, Problem
 
@@ -78,24 +81,22 @@ class Target(Method):
     def _run(self, plan: TargetPlan, shell: Shell) -> None:
         problem, settings, goals = plan.problem, plan.numbers, plan.goals
         assert goals is not None
-        steps = Steps(problem, settings, correction=0.0 if settings.advection == "first-order" else 1.0)
+        model = driven_smoke(problem, settings)
         if settings.advection == "smooth":
-            march(problem, shell, SmoothSteps(problem, goals, steps).advance, goals.error)
+            march(problem, shell, SmoothSteps(problem, goals, model).advance, goals.error)
             return
-        frame, taken, gathered, state = _begin(problem, shell, steps)
+        frame, taken, gathered, state = _begin(problem, shell, model)
         while frame < problem.frames:
             frame += 1
             pulls = goals.pulls(frame)
             gathered = {name: mass for name, mass in gathered.items() if not goals.begins(name, frame)}
-            for name, rate in steps.gathered(state, pulls, (frame - 1) / problem.fps).items():
+            for name, rate in model.gathered(state, pulls, (frame - 1) / problem.fps).items():
                 gathered[name] = gathered.get(name, 0.0) + rate / problem.fps
             collected = _Frame(problem, frame, state, taken)
             while not collected.done:
                 if shell.stop_requested:
                     raise Stopped
-                parity = taken + collected.count
-                now = (collected.state, pulls, collected.time, collected.left, parity, collected.impulse)
-                collected.add(steps.take(*now))
+                collected.step(model, pulls)
             record = collected.record(bool(pulls), gathered)
             state, taken = collected.state, record.memory["steps"]
             shell.frame(record)
@@ -145,7 +146,7 @@ class Goals:
         width = settings.width_at((frame - 1 - turn.first) / turn.frames, seconds)
         kept = self._kept.get(name)
         if kept is None or kept[0] is not turn or kept[1].width != width:
-            goal = Goal.of(
+            goal = make_goal(
                 problem.grid,
                 turn.key.target,
                 width,
@@ -170,7 +171,7 @@ class Goals:
 
 
 class _Frame:
-    """Collects the sub-steps of one frame."""
+    """Takes the steps of one frame and collects what they did."""
 
     def __init__(self, problem: Problem, index: int, state: State, taken: int) -> None:
         self.problem, self.index, self.taken = problem, index, taken
@@ -194,18 +195,21 @@ class _Frame:
     def done(self) -> bool:
         return self.left <= 1e-9 * self.length
 
-    def add(self, step: SubStep) -> None:
-        self.state = step.state
-        self.passed += step.dt
+    def step(self, model: DrivenSmoke, pulls: Mapping[str, Pull]) -> None:
+        """The next one."""
+        inputs = DrivenInputs(pulls, self.time, self.left, self.impulse)
+        watch = StepWatch(self.problem, self.time)
+        self.state = model.step(self.state, inputs, self.taken + self.count, watch)
+        self.passed += watch.seconds
         self.count += 1
-        wanted = self.count + math.floor(max(self.left, 0.0) / step.dt)
+        wanted = self.count + math.floor(max(self.left, 0.0) / watch.seconds)
         if wanted > MOST_STEPS:
-            speed = step.carrier.peak()
+            speed = watch.carrier.peak()
             raise too_many_steps(self.problem, self.index, speed, wanted, "lower control.strength or the velocities")
-        self.carriers.append((step.dt, step.carrier))
+        self.carriers.append((watch.seconds, watch.carrier))
         if len(self.carriers) > 2 * MOST_CARRIERS:
             self.carriers = _paired(self.carriers)
-        for name, mass in step.emitted.items():
+        for name, mass in watch.emitted.items():
             self.emitted[name] = self.emitted.get(name, 0.0) + mass
 
     def record(self, steered: bool, gathered: dict[str, float]) -> FrameRecord:
@@ -223,12 +227,12 @@ def _paired(carriers: list[tuple[float, Field]]) -> list[tuple[float, Field]]:
     return result + carriers[2 * len(result) :]
 
 
-def _begin(problem: Problem, shell: Shell, steps: Steps) -> tuple[int, int, dict[str, float], State]:
+def _begin(problem: Problem, shell: Shell, model: DrivenSmoke) -> tuple[int, int, dict[str, float], State]:
     if shell.restored is not None:
         meta = shell.restored.meta
         state = restored_state(problem, shell.restored)
         return int(meta["frame"]), int(meta["steps"]), dict(meta["gathered"]), dict(state)
-    start = steps.begin({**problem.densities, "velocity": problem.velocity})
+    start = model.projected({**problem.densities, "velocity": problem.velocity})
     memory = {"steps": 0, "gathered": {}}
     shell.frame(FrameRecord(0, start, memory=memory))
     shell.checkpoint(_arrays(start), {"frame": 0, **memory})
@@ -244,7 +248,7 @@ def _shares(problem: Problem, state: State, gathered: dict[str, float]) -> dict[
     result = {}
     for name in problem.densities:
         label = "gathered" if len(problem.densities) == 1 else f"gathered_{name}"
-        result[label] = gathered.get(name, 0.0) / max(mass_of(state[name]), 1e-300)
+        result[label] = gathered.get(name, 0.0) / max(state[name].integral(), 1e-300)
     return result
 
 
@@ -263,19 +267,15 @@ def _one_thread_if_small(cells: int) -> Iterator[None]:
 class SmoothSteps:
     """The driving force on the differentiable engine."""
 
-    def __init__(self, problem: Problem, plan: Goals, steps: Steps) -> None:
-        self.plan, self.steps = plan, steps
+    def __init__(self, problem: Problem, plan: Goals, model: DrivenSmoke) -> None:
+        self.plan, self.model = plan, model
         self.smoke = SmokeSteps(problem)
         self.fps = problem.fps
 
     def advance(self, state: State, clock: Clock) -> Advance:
         pulls = self.plan.pulls(math.floor(clock.time * self.fps + 1e-6) + 1)
-        blurred = {name: pull.blur.forward(state[name])[0] for name, pull in pulls.items()}
         force = None
         if pulls:
-            self.steps.driving_force(pulls, blurred, clock.time)
-            damping = max(pull.coefficients.damping for pull in pulls.values())
-            u = state["velocity"]
-            damped = self.steps.kicked(u, clock.dt, math.exp(-damping * clock.dt), u.zeros_like())
-            force = (damped - u) * (1.0 / clock.dt)
+            inputs = DrivenInputs(pulls, clock.time, clock.dt, state["velocity"].zeros_like())
+            force = self.model.control_force(state, inputs, clock.dt)
         return self.smoke.advance(state, clock, force)

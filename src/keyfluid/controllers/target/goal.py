@@ -11,8 +11,6 @@ maximum; inside of that it is 1, or smoke at its target would not come to rest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from keyfluid.boundary import Boundary
@@ -20,60 +18,51 @@ from keyfluid.controllers.target.far_blur import LEAST, far_blur
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field, density
 from keyfluid.grid import Grid, Kind
+from keyfluid.models.pull import DrivenGoal
 
 NEAR = 1e-3
 
 
-@dataclass(frozen=True, eq=False)
-class Goal:
-    """A target of one field, in run precision."""
-
-    target: Field
-    blurred: Field
-    slope: Field
-    weight: Field
-    mass: float
-
-    @classmethod
-    def of(
-        cls,
-        grid: Grid,
-        target: np.ndarray,
-        sigma: float,
-        *,
-        falloff: float | None = None,
-        hard: bool = False,
-        region: np.ndarray | None = None,
-        dtype: np.typing.DTypeLike = np.float32,
-    ) -> Goal:
-        values = np.asarray(target, np.float64)
-        mass = float(values.sum())
-        if not mass > 0:
-            raise KeyfluidError("target: it has no smoke inside the domain; check its center and size")
-        if hard:
-            values = np.where(values > 0.5 * values.max(), 1.0, 0.0)
-            values *= mass / values.sum()
-        b = far_blur(grid, values, sigma / np.sqrt(2))
-        near = _falloff(grid, b, falloff)
-        near = near if region is None else near * region
-        slope = _faces(grid, dtype)
-        weight = _faces(grid, dtype)
-        for axis in range(grid.dim):
-            slope.component(axis)[...] = _slope(grid, b, values, sigma, axis) * _beside(grid, near, axis, 0.5, 0.5)
-            passes = _beside(grid, b, axis, 0.5, 0.5) * (
-                1.0 if region is None else _beside(grid, region, axis, 0.5, 0.5)
-            )
-            weight.component(axis)[...] = passes
-            if not grid.is_periodic(axis):
-                for end in (0, -1):
-                    side = tuple(end if a == axis else slice(None) for a in range(grid.dim))
-                    weight.component(axis)[side] = 0
-                    if grid.boundary[axis] is Boundary.WALLS:
-                        slope.component(axis)[side] = 0
-        return cls(
-            density(grid, values.astype(dtype)), density(grid, b.astype(dtype)), slope, weight,
-            mass * grid.cell_volume,
-        )  # fmt: skip
+def make_goal(
+    grid: Grid,
+    target: np.ndarray,
+    sigma: float,
+    *,
+    falloff: float | None = None,
+    hard: bool = False,
+    region: np.ndarray | None = None,
+    dtype: np.typing.DTypeLike = np.float32,
+) -> DrivenGoal:
+    """falloff: metres; hard: where the target is above half its most, one density, elsewhere none; region: of 0 to 1,
+    where control acts."""
+    values = np.asarray(target, np.float64)
+    mass = float(values.sum())
+    if not mass > 0:
+        raise KeyfluidError("target: it has no smoke inside the domain; check its center and size")
+    if hard:
+        values = np.where(values > 0.5 * values.max(), 1.0, 0.0)
+        values *= mass / values.sum()
+    b = far_blur(grid, values, sigma / np.sqrt(2))
+    near = _falloff(grid, b, falloff)
+    near = near if region is None else near * region
+    slope = _faces(grid, dtype)
+    weight = _faces(grid, dtype)
+    for axis in range(grid.dim):
+        slope.component(axis)[...] = _slope(grid, b, values, sigma, axis) * _beside(grid, near, axis, 0.5, 0.5)
+        passes = _beside(grid, b, axis, 0.5, 0.5) * (
+            1.0 if region is None else _beside(grid, region, axis, 0.5, 0.5)
+        )
+        weight.component(axis)[...] = passes
+        if not grid.is_periodic(axis):
+            for end in (0, -1):
+                side = tuple(end if a == axis else slice(None) for a in range(grid.dim))
+                weight.component(axis)[side] = 0
+                if grid.boundary[axis] is Boundary.WALLS:
+                    slope.component(axis)[side] = 0
+    return DrivenGoal(
+        density(grid, values.astype(dtype)), density(grid, b.astype(dtype)), slope, weight,
+        mass * grid.cell_volume,
+    )  # fmt: skip
 
 
 def _faces(grid: Grid, dtype: np.typing.DTypeLike) -> Field:

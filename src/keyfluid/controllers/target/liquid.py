@@ -21,7 +21,7 @@ from keyfluid.controllers.target.schedule import Turn, acting, turns
 from keyfluid.errors import SceneError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
-from keyfluid.models.stage import State
+from keyfluid.models.state import State
 from keyfluid.operators.project import subtract_gradient
 from keyfluid.problem import Problem
 

@@ -24,7 +24,6 @@ are at work. Each s has its own rest at the target; reach = 0 is the paper's met
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
@@ -32,7 +31,9 @@ from pydantic import Field
 from keyfluid.tables import Coefficient, Flag, Multiplier, Positive, Table, number
 
 if TYPE_CHECKING:
+    from keyfluid.models.pull import Coefficients
     from keyfluid.problem import Problem
+
 
 FORCE, DAMPING, GATHERING = 8.0, 24.0, 0.024
 DENSE_GAP = 0.25
@@ -40,15 +41,6 @@ DENSE_TIME = 1.0
 """Targets closer than DENSE_GAP seconds are an animation: coefficients are then those of DENSE_TIME seconds."""
 NARROWING = 0.5
 """Share of a turn in which the blur narrows from reach to sigma."""
-
-
-@dataclass(frozen=True)
-class Coefficients:
-    """v_f, v_d, v_g for one field and one target."""
-
-    force: float
-    damping: float
-    gathering: float
 
 
 class TargetSettings(Table):
@@ -142,6 +134,8 @@ class TargetNumbers(TargetSettings):
 
     def coefficients(self, seconds: float, peak: float, blend: float, width: float) -> Coefficients:
         """For a target that has `seconds`, at a blend from 0 (free) to 1, while the blur is `width`."""
+        from keyfluid.models.pull import Coefficients
+
         coarse = (width / self.width) ** 2
         time = seconds if seconds > DENSE_GAP else DENSE_TIME
         v_f = self.v_f if self.v_f is not None else FORCE * self.side**2 / (time**2 * peak)

@@ -18,9 +18,10 @@ _RATES = (9.0, 14.0)
 
 
 class Turbulence:
-    """force(time): on faces, root mean square 1."""
+    """force(time): on faces, root mean square 1. size: of eddies, metres; strength: m/s^2 where all smoke is astray."""
 
-    def __init__(self, grid: Grid, size: float, seed: int, dtype: np.typing.DTypeLike) -> None:
+    def __init__(self, grid: Grid, size: float, strength: float, seed: int, dtype: np.typing.DTypeLike) -> None:
+        self.strength = strength
         rng = np.random.default_rng(seed)
         self.pairs = [(_eddies(grid, size, rng, dtype), _eddies(grid, size, rng, dtype)) for _ in _RATES]
 

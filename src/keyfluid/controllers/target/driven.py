@@ -1,0 +1,48 @@
+"""A scene's smoke as the driven model: its sources, bodies and forces, and the settings of the method in place."""
+
+from __future__ import annotations
+
+from keyfluid.controllers.smoke_steps import ROUNDING
+from keyfluid.controllers.target.settings import TargetNumbers
+from keyfluid.fields import density
+from keyfluid.models.driven_smoke import DrivenSmoke, DrivenSmokeOptions
+from keyfluid.models.inlet import Inlet
+from keyfluid.models.turbulence import Turbulence
+from keyfluid.problem import Emission, Problem
+
+
+def driven_smoke(problem: Problem, settings: TargetNumbers) -> DrivenSmoke:
+    turbulence = None
+    if settings.turbulence > 0:
+        size, seed = 2 * settings.width, problem.seed
+        turbulence = Turbulence(problem.grid, size, settings.turbulence, seed, problem.dtype)
+    options = DrivenSmokeOptions(
+        peaks={name: problem.peaks[name] for name in problem.densities},
+        dtype=problem.dtype,
+        buoyancy=problem.buoyancy,
+        up=problem.up,
+        viscosity=problem.viscosity,
+        confinement=problem.vorticity,
+        solids=problem.solids,
+        inlets=[_inlet(problem, source) for source in problem.sources],
+        turbulence=turbulence,
+        equalise=settings.equalise,
+        correction=0.0 if settings.advection == "first-order" else 1.0,
+    )
+    return DrivenSmoke(problem.grid, options)
+
+
+def _inlet(problem: Problem, source: Emission) -> Inlet:
+    mask = density(problem.grid, source.mask, problem.dtype)
+    held = None if source.density is None else mask.like(mask.data * 0 + source.density)
+    shares, wind = source.wind(problem.grid) if source.velocity is not None else (None, None)
+    return Inlet(
+        source.field,
+        mask,
+        density=held,
+        rate=source.rate or 0.0,
+        velocity_mask=shares,
+        velocity=None if wind is None else wind.astype(problem.dtype),
+        start=(source.start - ROUNDING) / problem.fps,
+        stop=(source.stop - ROUNDING) / problem.fps,
+    )
