@@ -52,7 +52,7 @@ WORDS = {
     "operators": "forward, tangent and adjoint, one per file",
     "solvers": "Poisson, multigrid, GMRES, FAS",
     "kernels": "Numba loops",
-    GROUND: "also boundary, solids, threads",
+    GROUND: "also boundary, solids, threads, tables",
 }
 """What a room is for, in a few words."""
 

@@ -23,7 +23,6 @@ from types import FrameType
 from typing import Any
 
 import density_hops
-
 import keyfluid
 from keyfluid.cli.main import app
 
@@ -162,7 +161,8 @@ def main(listed: bool) -> None:
     if listed:
         print(*(f"        {cells}: {n}" for cells, n in built.items()), sep="\n")
     hops = density_hops.hops()
-    print(f"{len(hops):6d}  hops of a density from TOML to frame")
+    copies = list(hops.values()).count("copy")
+    print(f"{len(hops):6d}  hops of a density from TOML to frame, {copies} of them for copies of the scene")
     if listed:
         print(*(f"        {form:6s} {hop}" for hop, form in hops.items()), sep="\n")
     print(f"{lines():6d}  lines of src")

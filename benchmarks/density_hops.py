@@ -6,8 +6,11 @@ One small run (a disk of smoke, no control) is watched from `load_scene` until `
 density has three forms on the way: a table with shape = "disk", the shape object, and an array equal to the density of
 frame 0. A function *hands it on* if it returns one of these, by itself or inside dicts, lists, Fields and other objects
 of keyfluid, at most three deep. A hop is a distinct function of keyfluid that hands the density on, that is running
-(anywhere on the call stack) while another function does, or that is running when `save_arrays` is called. Functions that
-only look at the density, such as checks and metrics, are no hops; comprehensions belong to their function.
+(anywhere on the call stack) while another function does, or that is running when `save_arrays` is called. Functions
+that only look at the density, such as metrics, are no hops; comprehensions belong to their function.
+
+Hops that hand on a table though the array exists already are marked "copy": the scene on its way to scene.toml and to
+the fingerprint of the run. They are counted, and can be told apart.
 """
 
 from __future__ import annotations
@@ -69,8 +72,11 @@ class Watcher:
             if code.co_filename.startswith(SOURCE) and not code.co_name.endswith(("comp>", "genexpr>", "module>")):
                 stack.append(f"{code.co_filename.removeprefix(SOURCE + '/')}:{code.co_qualname}")
             frame = frame.f_back
+        if form == "table" and "array" in self.hops.values():
+            form = "copy"
         for hop in reversed(stack):
-            self.hops.setdefault(hop, form)
+            if self.hops.get(hop) in (None, "copy"):
+                self.hops[hop] = form
 
     def form(self, value: Any, depth: int) -> str:
         """Which form of the density a value is, or holds; "" for none."""
