@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import keyfluid
+from keyfluid import __version__
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.run.fingerprint import Fingerprint, changed_keys, machine_notes
 from keyfluid.runs.folder import RunFolder
@@ -20,7 +20,7 @@ def go_on_with(place: RunFolder, scene: Scene, from_frames: bool, accept: bool) 
     """
     before = place.fingerprint
     assert before is not None
-    now = Fingerprint.of(hashed_scene(scene), keyfluid.__version__)
+    now = Fingerprint.of(hashed_scene(scene), __version__)
     keys = changed_keys(before.scene, now.scene)
     if before.version != now.version:
         # Keys that a newer keyfluid added are at their defaults.

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import keyfluid
+from keyfluid import __version__
 from keyfluid.controllers.shell import Checkpoint
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.atomic import DiskError, write_whole
@@ -56,7 +56,7 @@ class RunFolder:
     def begin(cls, path: str | Path, scene: Scene, overwrite: bool = False) -> RunFolder:
         """A folder for a new run; raises, nothing touched, if something is there that is not to be replaced."""
         place = Path(path)
-        fingerprint = Fingerprint.of(hashed_scene(scene), keyfluid.__version__)
+        fingerprint = Fingerprint.of(hashed_scene(scene), __version__)
         with _readable(place):
             if place.is_dir():
                 recover_unlocked(place)
@@ -106,7 +106,7 @@ class RunFolder:
         if found.fingerprint is not None:
             return cls.open(path)
         scene = found.scene()
-        fingerprint = Fingerprint.of(hashed_scene(scene), keyfluid.__version__)
+        fingerprint = Fingerprint.of(hashed_scene(scene), __version__)
         nameless = Fingerprint(**{**vars(fingerprint), "accepted": (None,), "changes": ("begun by an older keyfluid",)})
         owned = OwnedFolder(found.path, Record(found.path, nameless.header(), {}))
         owned.lock()

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-import keyfluid
+from keyfluid import __version__
 from keyfluid.errors import KeyfluidError
 from keyfluid.render import (
     filmstrip,
@@ -179,7 +179,7 @@ def versions() -> dict[str, str]:
     """Of what computed the run."""
     from importlib.metadata import version
 
-    parts = {"keyfluid": keyfluid.__version__, "python": platform.python_version(), "machine": platform.machine()}
+    parts = {"keyfluid": __version__, "python": platform.python_version(), "machine": platform.machine()}
     return parts | {name: version(name) for name in ("numpy", "scipy", "numba")}
 
 
