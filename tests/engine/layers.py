@@ -1,7 +1,8 @@
 """The layers of keyfluid as a table (DESIGN.md, "Layers"), and what it says about an import.
 
 A room is a folder with the files directly in it ("operators", "io/run"), or a module of the lowest layer ("grid").
-`controllers/*` is every folder in controllers/, each a room of its own. A new folder needs an entry here.
+`controllers/*` is every folder in controllers/, each a room of its own. A folder `kernels` inside a room is part of it.
+A new folder needs an entry here.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def room_of(file: str) -> Room | None:
     """
     if file == "__init__.py":
         return Room("", len(LAYERS), "")
-    folder = file.rpartition("/")[0]
+    folder = file.rpartition("/")[0].removesuffix("/kernels")
     name = folder or file.removesuffix(".py")
     every = f"{folder.rpartition('/')[0]}/*"
     for depth, layer in enumerate(LAYERS):
