@@ -123,6 +123,13 @@ def _reports(path: Path) -> list[dict[str, Any]]:
     return found
 
 
+def _renew_locks() -> None:
+    """Numba guards its start with a semaphore that forked processes share; one that was killed would hold it."""
+    from numba.np.ufunc import parallel
+
+    parallel._set_init_process_lock()
+
+
 def _become(arguments: Sequence[str], said: str, prepare: Callable[[], None] | None) -> None:
     """In the child: never returns."""
     code = 70
@@ -135,6 +142,7 @@ def _become(arguments: Sequence[str], said: str, prepare: Callable[[], None] | N
         sys.argv = ["keyfluid", *arguments]
         from keyfluid.cli.main import main
 
+        _renew_locks()
         if prepare is not None:
             prepare()
         try:
