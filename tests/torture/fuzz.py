@@ -11,6 +11,7 @@ space is 3 GB beyond the start), more than 2.5 GB in use, more than 20 s, a sign
 
 from __future__ import annotations
 
+import gc
 import json
 import mmap
 import os
@@ -127,6 +128,7 @@ class Worker:
                 for line in self._batch(reader, number, start, last):
                     log.write(json.dumps(line) + "\n")
                 log.flush()
+                gc.collect()  # matplotlib leaves the file of a broken font open until then
             os._exit(0)
         except BaseException:
             traceback.print_exc(file=sys.stdout)

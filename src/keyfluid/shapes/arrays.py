@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import tokenize
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from keyfluid.shapes.resample import resample
 from keyfluid.shapes.source import OWN_SIZE
 
 _DOUBLE = 8
+_MOST_HEADER = 1 << 17
 # What numpy raises for headers that are not what it wrote.
 _BROKEN = (
     OSError,
@@ -116,13 +118,15 @@ def load_array(path: Path) -> DensityArray:
 
 def _check_header(file: BinaryIO, path: Path) -> None:
     """Hold the header's numbers against the file's length and the memory that its values take as float64."""
-    version = np.lib.format.read_magic(file)
+    # From memory: asked for a header of 4 GiB, a file would make room for it before it looks for it.
+    head = io.BytesIO(file.read(_MOST_HEADER))
+    version = np.lib.format.read_magic(head)
     reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, in_columns, dtype = reader(file)
+    shape, in_columns, dtype = reader(head)
     if dtype.hasobject:
         raise ValueError("it holds Python objects")
     count = math.prod(shape)
-    if min(shape, default=0) < 0 or count * dtype.itemsize > path.stat().st_size - file.tell():
+    if min(shape, default=0) < 0 or count * dtype.itemsize > path.stat().st_size - head.tell():
         raise ValueError(f"its header promises {count} values of {dtype}; the file is too short for them")
     try:
         # As they are in the file, as float64, and where columns come first those once more in order.

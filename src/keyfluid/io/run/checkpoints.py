@@ -21,7 +21,7 @@ import numpy as np
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.container import damaged, load_arrays, load_meta, save_arrays
-from keyfluid.io.run.frame_files import FrameFiles
+from keyfluid.io.run.frame_files import FrameFiles, is_one_of
 from keyfluid.io.run.owned import OwnedFolder
 
 LAST, BEFORE = "checkpoint.npz", "checkpoint.before.npz"
@@ -104,7 +104,7 @@ class Checkpoints:
         return Stored(arrays, controller, shell)
 
     def _require_own(self, name: str, meta: Mapping[str, Any]) -> None:
-        if self._frames.runs and meta.get("run") not in self._frames.runs:
+        if self._frames.runs and not is_one_of(meta.get("run"), self._frames.runs):
             raise KeyfluidError(f"{self._path / name}: is the checkpoint of another run")
 
     def _step_back(self, owned: OwnedFolder) -> None:

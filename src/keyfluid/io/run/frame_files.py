@@ -17,6 +17,11 @@ _AHEAD = 32
 """Frames that are listed in the folder's record at once."""
 
 
+def is_one_of(name: object, runs: Collection[str | None]) -> bool:
+    """Whether a run's name, as a file has it, is one of these."""
+    return (name is None or isinstance(name, str)) and name in runs
+
+
 def frame_name(index: int) -> str:
     return f"{FRAMES}/{index:04d}.npz"
 
@@ -80,5 +85,5 @@ class FrameFiles:
     def _require_own(self, index: int, meta: Mapping[str, Any]) -> None:
         if meta.get("index") != index:
             raise KeyfluidError(f"{self.path(index)}: is frame {meta.get('index')!r} under another name")
-        if self.runs and meta.get("run") not in self.runs:
+        if self.runs and not is_one_of(meta.get("run"), self.runs):
             raise KeyfluidError(f"{self.path(index)}: is a frame of another run")
