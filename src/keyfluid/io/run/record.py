@@ -43,7 +43,7 @@ class Record:
             if path.is_symlink() or not path.is_file():
                 return None
             with path.open("rb") as file:
-                content = file.read(_MOST_BYTES + 1)
+                content = file.read(min(_MOST_BYTES, path.stat().st_size) + 1)
         except OSError as error:
             raise KeyfluidError(f"{path}: can't be read: {error.strerror or error}; check its rights") from None
         lines = content.decode("utf-8", _NOT_UTF8).split("\n")

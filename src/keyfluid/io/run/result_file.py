@@ -67,7 +67,7 @@ def read_result(path: Path) -> dict[str, Any] | None:
     """The file's content; None if there is none yet. Raises if it is not a result."""
     try:
         with path.open("rb") as file:
-            content = json.loads(file.read(_MOST_BYTES))
+            content = json.loads(file.read(min(_MOST_BYTES, path.stat().st_size)))
         _RESULT.validate_python(content)
     except FileNotFoundError:
         return None

@@ -52,7 +52,8 @@ def read_vdb(
     with enough_memory(str(path)):
         try:
             with path.open("rb") as file:
-                content = file.read(budget.limit + 1)
+                # No more than the file has: room is made for what is asked for before it is looked for.
+                content = file.read(min(budget.limit, path.stat().st_size) + 1)
         except (OSError, ValueError) as fault:
             raise KeyfluidError(f"{path}: cannot be read: {getattr(fault, 'strerror', fault)}") from None
         if len(content) > budget.limit:
