@@ -26,7 +26,7 @@ from keyfluid.controls import (
     Timing,
     UpsampledPotential,
 )
-from keyfluid.errors import KeyfluidError, SceneError
+from keyfluid.errors import SceneError, SceneErrors
 from keyfluid.models.stage import State
 from keyfluid.problem import Problem
 
@@ -77,7 +77,7 @@ def _levels(problem: Problem, coarse: int) -> list[Problem]:
     for halvings in range(coarse, 0, -1):
         try:
             levels.append(problem.coarser(2**halvings))
-        except KeyfluidError:
+        except SceneErrors:
             continue
     return [*levels, problem]
 
