@@ -7,17 +7,17 @@ import pickle
 import pytest
 from keyframe_scenes import flat, problem_of
 
-from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.stages import plan_stages
 from keyfluid.errors import KeyfluidError, SceneError, SceneErrors
-from keyfluid.scenes.problem import Problem
+from keyfluid.scenes.problem import BuiltScene
 
 TEXT = flat('method = "spectral"\ncoarse = 1').replace("resolution = 16", "resolution = 64")
 
 
 def grids():
     problem = problem_of(TEXT)
-    return [stage.problem.grid.cells for stage in plan_stages(problem, Settings.of(problem)) if not stage.blur]
+    return [stage.problem.grid.cells for stage in plan_stages(problem, SearchNumbers.of(problem)) if not stage.blur]
 
 
 def test_a_coarser_grid_comes_first():
@@ -28,7 +28,7 @@ def test_a_grid_that_can_not_hold_the_scene_is_left_out(monkeypatch):
     def too_thin(problem, factor):
         raise SceneErrors([SceneError("keyframe[0].text", "is thinner than a cell")])
 
-    monkeypatch.setattr(Problem, "coarser", too_thin)
+    monkeypatch.setattr(BuiltScene, "coarser", too_thin)
     assert grids() == [(64, 48)]
 
 
@@ -37,7 +37,7 @@ def test_a_bug_on_a_coarser_grid_is_not_swallowed(monkeypatch, error):
     def broken(problem, factor):
         raise error
 
-    monkeypatch.setattr(Problem, "coarser", broken)
+    monkeypatch.setattr(BuiltScene, "coarser", broken)
     with pytest.raises(type(error), match=str(error)):
         grids()
 

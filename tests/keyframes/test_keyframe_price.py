@@ -7,7 +7,7 @@ import pytest
 from keyframe_scenes import flat, problem_of
 
 from keyfluid.controllers.keyframes.evaluation import Evaluation
-from keyfluid.controllers.keyframes.settings import Settings
+from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.stages import plan_stages
 
 ALPHA = 3.0
@@ -16,7 +16,7 @@ ALPHA = 3.0
 def evaluation(method, alpha):
     control = f'method = "{method}"\nbasis = "dense"\ntime = "step"\nshear = 0.0\ncoarse = 0\nalpha = {alpha}'
     problem = problem_of(flat(control, "float64"))
-    settings = Settings.of(problem)
+    settings = SearchNumbers.of(problem)
     return Evaluation(plan_stages(problem, settings)[-1], settings)
 
 
