@@ -14,7 +14,7 @@ from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.windows import Window, plan_windows
 from keyfluid.controls import (
     Basis,
-    Both,
+    BasisPair,
     Control,
     DenseForces,
     DensePotential,
@@ -154,7 +154,7 @@ def _basis(problem: Problem, settings: SearchNumbers, cutoff: float | None) -> B
         return GaussianWinds(*lattice)
     if settings.basis == "vortices":
         return GaussianVortices(*lattice)
-    return Both(GaussianWinds(*lattice), GaussianVortices(*lattice))
+    return BasisPair(GaussianWinds(*lattice), GaussianVortices(*lattice))
 
 
 def carry(vector: np.ndarray, before: Control, after: Control) -> np.ndarray:
