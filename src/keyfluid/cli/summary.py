@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from keyfluid.io.run.result_file import Result
 
 MOST_DRIFT = 0.05
 """Share of the mass that may come or go before a run says so."""
 
 
-def summary(metrics: dict[str, Any]) -> list[str]:
+def summary(metrics: Result) -> list[str]:
     """The numbers of a run, a line for each thing worth a line."""
     frames = sum("mass" in entry for entry in metrics["history"])
     lines = [
@@ -27,12 +30,12 @@ def summary(metrics: dict[str, Any]) -> list[str]:
             f"keyframe {key['frame']} of {key['field']}: error {key['relative_error']:.3f}{bound}, "
             f"IoU {key['iou']:.3f}{carried}, mass {key['mass_ratio']:.3f}"
         )
-    for name in ("pictures", "flows"):
-        lines += [f"{name[:-1]} at {key['frame']}: error {key['relative_error']:.3f}" for key in metrics.get(name, [])]
+    for name, keys in (("picture", metrics.get("pictures", [])), ("flow", metrics.get("flows", []))):
+        lines += [f"{name} at {key['frame']}: error {key['relative_error']:.3f}" for key in keys]
     return lines
 
 
-def _mass_warning(metrics: dict[str, Any]) -> list[str]:
+def _mass_warning(metrics: Result) -> list[str]:
     """A drift of mass beyond 5 % in words: how much, and what helps."""
     drift, liquid = metrics["mass_drift"], "liquid" in metrics
     allowed = metrics.get("mass_may_change", [])
