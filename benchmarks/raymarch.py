@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numba
 import numpy as np
 
-from keyfluid.render import Backdrop, ColouredField, Light, default_camera, render_volume
+from keyfluid.render import Backdrop, ColouredField, KeyAndSky, default_camera, render_volume
 from keyfluid.render.lighting import LitVolume
 from keyfluid.render.volume import trace_volume
 
@@ -49,9 +49,9 @@ def main() -> None:
     filled = np.mean(smoke[0].values > 0)
     print(f"{CELLS}^3 at {PIXELS}^2, {numba.get_num_threads()} threads, {filled:.0%} of the cells hold smoke")
     print(f"first picture, with compilation or its cache: {time.perf_counter() - start:.1f} s")
-    volume = LitVolume(smoke, spacing, Light(), camera.position)
+    volume = LitVolume(smoke, spacing, KeyAndSky(), camera.position)
     for name, work in {
-        "light": lambda: LitVolume(smoke, spacing, Light(), camera.position),
+        "light": lambda: LitVolume(smoke, spacing, KeyAndSky(), camera.position),
         "rays": lambda: trace_volume(volume, camera, size, Backdrop()),
         "whole picture": lambda: render_volume(smoke, spacing, camera, size=size),
         "with floor": lambda: render_volume(

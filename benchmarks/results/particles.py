@@ -26,7 +26,7 @@ from keyfluid.controllers.particles.vortices import Vortices  # noqa: E402
 from keyfluid.controllers.target.schedule import acting  # noqa: E402
 from keyfluid.render import filmstrip, save_png  # noqa: E402
 from keyfluid.render.camera import default_camera  # noqa: E402
-from keyfluid.render.lighting import OPTICAL_DEPTH, Light  # noqa: E402
+from keyfluid.render.lighting import OPTICAL_DEPTH, KeyAndSky  # noqa: E402
 from keyfluid.render.markers import MarkerCloud, blended, render_markers, shade_key, shades_of  # noqa: E402
 from keyfluid.threads import available  # noqa: E402
 from timing import best, machine, table  # noqa: E402
@@ -444,7 +444,7 @@ def picture() -> None:
     problem, cloud = simulation.problem, simulation.clouds[0]
     white = np.array([0.9, 0.9, 0.88], np.float32)
     kappa = OPTICAL_DEPTH / max(problem.grid.size)
-    size, light = (1280, 720), Light()
+    size, light = (1280, 720), KeyAndSky()
     camera = replace(default_camera(problem.grid.size, aspect=16 / 9, azimuth=25.0), fov_degrees=22.0)
     kept: list[np.ndarray] = []
 

@@ -19,7 +19,7 @@ _WHERE = {
     "Progress": "runs.session",
     "RunResult": "runs.run",
     "Scene": "scenes",
-    "SceneErrors": "scenes",
+    "SceneErrors": "errors",
     "build": "scenes.problem",
     "dump_scene": "scenes",
     "load_scene": "scenes",

@@ -13,6 +13,9 @@ from enum import StrEnum
 
 from keyfluid.errors import KeyfluidError
 
+WALL_SIDE, PERIODIC_SIDE, OPEN_SIDE = 0, 1, 2
+"""The kinds as kernels take them: Numba compiles these names as the numbers they are."""
+
 
 class Boundary(StrEnum):
     """The kind of both sides of the box along one axis."""
@@ -20,6 +23,14 @@ class Boundary(StrEnum):
     WALLS = "walls"
     PERIODIC = "periodic"
     OPEN = "open"
+
+    @property
+    def code(self) -> int:
+        """The kind as a number, for kernels."""
+        return _CODES[self]
+
+
+_CODES = {Boundary.WALLS: WALL_SIDE, Boundary.PERIODIC: PERIODIC_SIDE, Boundary.OPEN: OPEN_SIDE}
 
 
 def boundaries(kinds: str | Sequence[str], dim: int) -> tuple[Boundary, ...]:

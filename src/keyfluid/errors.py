@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class KeyfluidError(ValueError):
     """Something in the input, the machine or the run folder stands in the way; the text says how to go on."""
@@ -29,6 +31,21 @@ class SceneError(KeyfluidError):
     def __reduce__(self) -> tuple[type[SceneError], tuple[str, str]]:
         """Made again from its parts when it comes from another process."""
         return type(self), (self.key, self.message)
+
+
+class SceneErrors(KeyfluidError):
+    """All that is wrong with a scene; `faults` holds one SceneError each, and the text one line each."""
+
+    def __init__(self, faults: Sequence[SceneError]) -> None:
+        super().__init__("\n".join(str(fault) for fault in faults))
+        self.faults = list(faults)
+
+    def __reduce__(self) -> tuple[type[SceneErrors], tuple[list[SceneError]]]:
+        return type(self), (self.faults,)
+
+
+class OverBudget(KeyfluidError):
+    """Not even one step of a gradient fits into the memory it may take."""
 
 
 class ConvergenceWarning(UserWarning):

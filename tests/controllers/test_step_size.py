@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import keyfluid
-from keyfluid.cli.start import summary
+from keyfluid.cli.summary import summary
 from keyfluid.controllers.keyframes.evaluation import Evaluation
 from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.stages import plan_stages

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keyfluid.controls import (
-    Both,
+    BasisPair,
     Control,
     DenseForces,
     DensePotential,
@@ -36,7 +36,7 @@ F64 = np.dtype(np.float64)
 BASES = {
     "winds": lambda g: GaussianWinds(g, F64, 0.3, 0.25),
     "vortices": lambda g: GaussianVortices(g, F64, 0.3, 0.25),
-    "both": lambda g: Both(GaussianWinds(g, F64, 0.4, 0.25), GaussianVortices(g, F64, 0.3, 0.25)),
+    "both": lambda g: BasisPair(GaussianWinds(g, F64, 0.4, 0.25), GaussianVortices(g, F64, 0.3, 0.25)),
     "dense": lambda g: DenseForces(g, F64),
     "dense-potential": lambda g: DensePotential(g, F64),
     "potential": lambda g: SpectralPotential(g, F64, falloff=0.5),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from keyframe_scenes import deep, flat, problem_of
 
-from keyfluid.controllers.keyframes.evaluation import Evaluation, Goal
+from keyfluid.controllers.keyframes.evaluation import Evaluation, Goal, memory_plan
 from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.stages import plan_stages
 from keyfluid.controllers.keyframes.windows import Window
@@ -53,10 +53,13 @@ def slope_of(text, start=None, goal=None, window=None):
 
 @pytest.mark.parametrize("name", FLAT)
 def test_the_gradient_in_2d(name):
-    slope, evaluate = slope_of(flat(FLAT[name] + "\ncoarse = 0", "float64"))
+    text = flat(FLAT[name] + "\ncoarse = 0", "float64")
+    slope, _ = slope_of(text)
     assert slope == pytest.approx(2.0, abs=0.1)
     if name == "checkpointed":
-        assert memory_plan(stage, settings).places < 6
+        problem = problem_of(text)
+        settings = SearchNumbers.of(problem)
+        assert memory_plan(plan_stages(problem, settings)[-1], settings).places < 6
 
 
 @pytest.mark.parametrize("sides", ["periodic", "open"])

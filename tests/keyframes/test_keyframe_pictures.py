@@ -12,7 +12,7 @@ from PIL import Image
 
 import keyfluid
 from keyfluid.cli.main import main
-from keyfluid.cli.start import summary
+from keyfluid.cli.summary import summary
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import density
 from keyfluid.grid import Grid

@@ -21,6 +21,7 @@ from keyfluid.runs.session import Session
 from keyfluid.scenes import load_scene
 from keyfluid.scenes import problem as problem_module
 from keyfluid.scenes.problem import build
+from waiting import wait_until
 
 METHODS = {
     "spectral": 'method = "spectral"\niterations = 12',
@@ -116,6 +117,11 @@ def result_of(folder):
     return {name: value for name, value in result.items() if name not in ("seconds", "peak_memory_mb")}
 
 
+def parts_of(folder):
+    """Names of the checkpoint's parts."""
+    return {path.name for path in folder.glob("checkpoint.*.npz")}
+
+
 def test_killed_at_random_moments_it_ends_in_the_same_bits(tmp_path):
     scene = tmp_path / "scene.toml"
     scene.write_text(STEERED + '[control]\nmethod = "spectral"\npreset = "tang"\ntime = "step"\niterations = 9\n')
@@ -127,12 +133,9 @@ def test_killed_at_random_moments_it_ends_in_the_same_bits(tmp_path):
             [sys.executable, "-m", "keyfluid", *words, "--threads", "1"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        seen = {path.name for path in folder.glob("checkpoint.*.npz")}
-        for _ in range(6000):
-            if process.poll() is not None or {p.name for p in folder.glob("checkpoint.*.npz")} - seen:
-                break
-            time.sleep(0.005)
-        time.sleep(chance.uniform(0, 0.6))
+        seen = parts_of(folder)
+        wait_until(lambda run=process, old=seen: run.poll() is not None or parts_of(folder) - old, "a checkpoint")
+        time.sleep(chance.uniform(0, 0.6))  # what is tested: a kill at any moment after that
         process.send_signal(signal.SIGKILL if attempt % 2 == 0 else signal.SIGINT)
         process.wait()
         words = ["resume", str(folder)]

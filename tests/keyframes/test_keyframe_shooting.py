@@ -7,7 +7,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,6 +23,7 @@ from keyfluid.controllers.keyframes.windows import Window
 from keyfluid.controllers.keyframes.workers import solving
 from keyfluid.controls import Timing
 from keyfluid.errors import KeyfluidError, WorkerDied
+from waiting import wait_until
 
 SCENE = """
 name = "long"
@@ -171,31 +171,42 @@ def test_a_worker_ends_with_its_parent(tmp_path):
     task = Task(problem, patient, Window(0, 5), None, None, None, (5,))
     (tmp_path / "task").write_bytes(pickle.dumps(task))
     parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT, str(tmp_path / "task")], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-c", PARENT, str(tmp_path / "task"), WORKER, str(tmp_path / "at work")],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     worker = int(parent.stdout.readline())
-    time.sleep(4.0)
-    assert Path(f"/proc/{worker}").exists()
-    parent.kill()
-    parent.wait()
-    for _ in range(300):
-        if not running(worker):
-            return
-        time.sleep(0.1)
-    os.kill(worker, signal.SIGKILL)
-    pytest.fail("the worker went on alone")
+    try:
+        wait_until((tmp_path / "at work").exists, "the worker's first evaluation")
+        assert running(worker)
+        parent.kill()
+        parent.wait()
+        wait_until(lambda: not running(worker), "the end of the worker")
+    finally:
+        if running(worker):
+            os.kill(worker, signal.SIGKILL)
 
 
 PARENT = """
 import os, subprocess, sys
-command = [sys.executable, "-m", "keyfluid.controllers.keyframes.workers", str(os.getpid())]
+command = [sys.executable, "-c", sys.argv[2], str(os.getpid()), sys.argv[3]]
 worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
 print(worker.pid, flush=True)
 worker.stdin.write(open(sys.argv[1], "rb").read())
 worker.stdin.flush()
 worker.stdout.read()
 """
+WORKER = """
+import pathlib, runpy, sys
+from keyfluid.controllers.keyframes.evaluation import Evaluation
+evaluate = Evaluation.__call__
+def told(self, vector):
+    found = evaluate(self, vector)
+    pathlib.Path(sys.argv[2]).touch()
+    return found
+Evaluation.__call__ = told
+runpy.run_module("keyfluid.controllers.keyframes.workers", run_name="__main__")
+"""
+"""The worker's own module, which leaves a file when it has evaluated once."""
 
 
 def running(process):

@@ -8,7 +8,8 @@ import pytest
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.operators.advect import Advect, tables
+from keyfluid.operators.advect import Advect
+from keyfluid.operators.backtrace import tables
 from keyfluid.operators.kernels import cubic
 from keyfluid.operators.registry import REGISTER, Setting
 from keyfluid.threads import set_threads

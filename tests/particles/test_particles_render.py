@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from keyfluid.controllers.particles.streams import Stream, key
-from keyfluid.render.camera import Camera
-from keyfluid.render.lighting import Light
+from keyfluid.render.camera import Pinhole
+from keyfluid.render.lighting import KeyAndSky
 from keyfluid.render.markers import MarkerCloud, blended, render_markers, shade_key, shades_of, speed_colours
 from keyfluid.threads import set_threads
 
-CAMERA = Camera((0.5, 0.5, 3.0), (0.5, 0.5, 0.5), 28.0)
-DOWN = Light(direction=(0.0, 1.0, 0.0))
+CAMERA = Pinhole((0.5, 0.5, 3.0), (0.5, 0.5, 0.5), 28.0)
+DOWN = KeyAndSky(direction=(0.0, 1.0, 0.0))
 WHITE = np.ones(3, np.float32)
 
 
@@ -38,7 +38,7 @@ def test_light_comes_from_its_side():
     ball = rng.normal(size=(3, 20000))
     ball = (0.5 + 0.25 * ball / np.linalg.norm(ball, axis=0) * rng.random(20000) ** (1 / 3)).astype(np.float32)
     cloud = MarkerCloud.of([ball], [WHITE], [0.065 / 20000])
-    light = Light(direction=(-1.0, 0.2, 0.3))
+    light = KeyAndSky(direction=(-1.0, 0.2, 0.3))
     picture = render_markers(cloud, shades_of(cloud, light, "y", 40.0, shade_key(0, 0)), CAMERA, light, (96, 96), 40.0)
     inside = picture[30:66].astype(float).mean(axis=(0, 2))
     assert inside[34:42].mean() > 1.15 * inside[54:62].mean()
@@ -67,8 +67,8 @@ def test_same_picture_for_any_threads():
     found = []
     for count in (1, 2):
         set_threads(count)
-        shades = shades_of(cloud, Light(), "y", kappa, key(0, Stream.SHADOW, 4))
-        found.append(render_markers(cloud, shades, CAMERA, Light(), (48, 40), kappa))
+        shades = shades_of(cloud, KeyAndSky(), "y", kappa, key(0, Stream.SHADOW, 4))
+        found.append(render_markers(cloud, shades, CAMERA, KeyAndSky(), (48, 40), kappa))
     assert np.array_equal(*found)
 
 

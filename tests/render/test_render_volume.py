@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from keyfluid.errors import KeyfluidError
-from keyfluid.render import Backdrop, Camera, ColouredField, Light, default_camera, orbit, render_volume
+from keyfluid.render import Backdrop, ColouredField, KeyAndSky, Pinhole, default_camera, orbit, render_volume
 from keyfluid.render.colour import to_bytes
 from keyfluid.render.lighting import LitVolume, transmittance_to
 from keyfluid.render.volume import camera_rays
@@ -32,7 +32,7 @@ def brightest(image: np.ndarray) -> tuple[float, float]:
 def test_a_uniform_slab_lets_through_exp_minus_sigma_length(axis: int) -> None:
     sigma, spacing, shape = 1.7, 0.1, (9, 12, 21)
     volume = LitVolume(
-        [ColouredField(np.full(shape, 0.8))], spacing, Light(), (5.0, 5.0, 5.0), extinction=sigma
+        [ColouredField(np.full(shape, 0.8))], spacing, KeyAndSky(), (5.0, 5.0, 5.0), extinction=sigma
     )
     origin = np.array([0.43, 0.52, 0.91])
     origin[axis] = -2.0
@@ -44,7 +44,7 @@ def test_a_uniform_slab_lets_through_exp_minus_sigma_length(axis: int) -> None:
 
 def test_an_oblique_ray_sees_its_own_length() -> None:
     volume = LitVolume(
-        [ColouredField(np.ones((16, 16, 16)))], 1 / 16, Light(), (3.0, 3.0, 3.0), extinction=2.0
+        [ColouredField(np.ones((16, 16, 16)))], 1 / 16, KeyAndSky(), (3.0, 3.0, 3.0), extinction=2.0
     )
     direction = np.array([1.0, 0.5, 0.25])
     direction /= np.linalg.norm(direction)
@@ -56,7 +56,7 @@ def test_an_oblique_ray_sees_its_own_length() -> None:
 def test_a_linear_density_is_integrated() -> None:
     n, sigma = 32, 3.0
     ramp = np.broadcast_to(((np.arange(n) + 0.5) / n)[:, None, None], (n, n, n))
-    volume = LitVolume([ColouredField(ramp)], 1 / n, Light(), (3.0, 3.0, 3.0), extinction=sigma)
+    volume = LitVolume([ColouredField(ramp)], 1 / n, KeyAndSky(), (3.0, 3.0, 3.0), extinction=sigma)
     left = volume.march(np.array([[-1.0, 0.51, 0.47]]), np.array([[1.0, 0.0, 0.0]]))[0][0, 3]
     assert left == pytest.approx(np.exp(-sigma / 2), abs=1e-4)
 
@@ -110,7 +110,7 @@ def test_orientation(up: str, centre: tuple[float, float, float], row: float, co
 def test_a_blob_lands_where_the_pinhole_puts_it() -> None:
     """Camera 4 m in front of z = 0.5 looking along -z: a point (x, y) shows at (x - 0.5) / (2 * 4 tan 15)."""
     n = 32
-    camera = Camera((0.5, 0.5, 4.5), (0.5, 0.5, 0.5), 30.0)
+    camera = Pinhole((0.5, 0.5, 4.5), (0.5, 0.5, 0.5), 30.0)
     smoke = [ColouredField(blob((n, n, n), (25.0, 20.0, 16.0), 3.0))]
     row, column = brightest(render_volume(smoke, 1 / n, camera, size=(128, 128), background=PLAIN))
     height = 8 * np.tan(np.radians(15))
@@ -121,8 +121,8 @@ def test_a_blob_lands_where_the_pinhole_puts_it() -> None:
 def test_the_lit_side_is_brighter() -> None:
     n = 24
     smoke = [ColouredField(blob((n, n, n), (12, 12, 12), 8.0))]
-    camera = Camera((0.5, 0.5, 4.0), (0.5, 0.5, 0.5), 20.0)
-    light = Light(direction=(-1.0, 0.0, 0.0), forward=0.0)
+    camera = Pinhole((0.5, 0.5, 4.0), (0.5, 0.5, 0.5), 20.0)
+    light = KeyAndSky(direction=(-1.0, 0.0, 0.0), forward=0.0)
     image = render_volume(smoke, 1 / n, camera, light, size=(64, 64), background=PLAIN).astype(float)
     assert image[24:40, 18:26].mean() > 1.5 * image[24:40, 38:46].mean()
 
@@ -133,7 +133,7 @@ def test_two_fields_keep_their_colours() -> None:
         ColouredField(blob((n, n, n), (6, 12, 12), 4.0), "#ff0000"),
         ColouredField(blob((n, n, n), (18, 12, 12), 4.0), "#0000ff"),
     ]
-    camera = Camera((0.5, 0.5, 4.0), (0.5, 0.5, 0.5), 20.0)
+    camera = Pinhole((0.5, 0.5, 4.0), (0.5, 0.5, 0.5), 20.0)
     image = render_volume(fields, 1 / n, camera, size=(64, 64), background=PLAIN)
     left, right = image[:, :32].reshape(-1, 3).max(axis=0), image[:, 32:].reshape(-1, 3).max(axis=0)
     assert left[0] > 120
@@ -145,8 +145,8 @@ def test_solids_hide_smoke_and_take_its_shadow() -> None:
     n = 32
     x, _, z = (np.indices((n, n, n)) + 0.5) / n
     wall = (np.abs(z - 0.7) - 0.06).astype(np.float32)  # a wall in front, in metres
-    camera = Camera((0.5, 0.5, 4.0), (0.5, 0.5, 0.5), 20.0)
-    light = Light(direction=(0.0, 1.0, 1.0))
+    camera = Pinhole((0.5, 0.5, 4.0), (0.5, 0.5, 0.5), 20.0)
+    light = KeyAndSky(direction=(0.0, 1.0, 1.0))
     red = ColouredField(blob((n, n, n), (16, 16, 8), 5.0), "#ff0000")
     bare = render_volume(
         [ColouredField(0 * x)], 1 / n, camera, light, (48, 48), wall, PLAIN, solid_colour="#808080"
@@ -166,8 +166,8 @@ def test_solids_hide_smoke_and_take_its_shadow() -> None:
 def test_floor_is_darker_in_the_shadow() -> None:
     n = 16
     smoke = [ColouredField(blob((n, n, n), (8, 8, 8), 5.0))]
-    camera = Camera((0.5, 3.0, 0.5001), (0.5, 0.0, 0.5), 50.0)
-    light = Light(direction=(-1.0, 1.0, 0.0))
+    camera = Pinhole((0.5, 3.0, 0.5001), (0.5, 0.0, 0.5), 50.0)
+    light = KeyAndSky(direction=(-1.0, 1.0, 0.0))
     image = render_volume(smoke, 1 / n, camera, light, (64, 64), background=Backdrop(floor=True)).astype(
         float
     )
@@ -209,13 +209,13 @@ def test_default_camera_frames_long_domains_and_orbit_returns() -> None:
     slope = np.tan(np.radians(camera.fov_degrees / 2))
     reach = np.maximum(np.abs(corners @ top), np.abs(corners @ right) / 1.5) / depth / slope
     assert 0.8 < reach.max() < 1.0
-    quarter = orbit(Camera((0.0, 1.0, 2.0), (0.0, 0.0, 0.0)), 90.0)
+    quarter = orbit(Pinhole((0.0, 1.0, 2.0), (0.0, 0.0, 0.0)), 90.0)
     assert quarter.position == pytest.approx((2.0, 1.0, 0.0))
     assert orbit(camera, 360.0).position == pytest.approx(camera.position)
 
 
 def test_centre_ray_goes_to_look_at() -> None:
-    camera = Camera((3.0, 2.0, 1.0), (0.5, 0.25, 0.5), 40.0)
+    camera = Pinhole((3.0, 2.0, 1.0), (0.5, 0.25, 0.5), 40.0)
     _, directions = camera_rays(camera, "z", 64, 48, np.array([32.0]), np.array([24.0]))
     aim = np.subtract(camera.look_at, camera.position)
     assert np.allclose(directions[0], aim / np.linalg.norm(aim))
@@ -224,9 +224,9 @@ def test_centre_ray_goes_to_look_at() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"camera": Camera((1, 1, 1), (1, 1, 1))}, "same point"),
-        ({"camera": Camera((1, 1, 4), (1, 1, 1), 0.0)}, "fov"),
-        ({"light": Light(direction=(0.0, 0.0, 0.0))}, "direction"),
+        ({"camera": Pinhole((1, 1, 1), (1, 1, 1))}, "same point"),
+        ({"camera": Pinhole((1, 1, 4), (1, 1, 1), 0.0)}, "fov"),
+        ({"light": KeyAndSky(direction=(0.0, 0.0, 0.0))}, "direction"),
         ({"up": "x"}, "up is 'x'"),
         ({"spacing": 0.0}, "spacing"),
         ({"size": (0, 10)}, "empty"),

@@ -11,6 +11,7 @@ import pytest
 
 import keyfluid
 from keyfluid.io import container
+from waiting import wait_until
 
 TARGET = """
 name = "word"
@@ -98,9 +99,9 @@ def test_killed_twice_it_ends_in_the_same_bits(tmp_path, scene):
             [sys.executable, "-m", "keyfluid", *words, "--threads", "2"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        while process.poll() is None and not (folder / "frames" / f"{moment:04d}.npz").exists():
-            time.sleep(0.002)
-        time.sleep(chance.uniform(0, 0.03))
+        frame = folder / "frames" / f"{moment:04d}.npz"
+        wait_until(lambda run=process, path=frame: run.poll() is not None or path.exists(), f"frame {moment}")
+        time.sleep(chance.uniform(0, 0.03))  # what is tested: a kill at any moment after that
         process.kill()
         process.wait()
         words = ["resume", str(folder)]

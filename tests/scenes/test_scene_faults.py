@@ -12,8 +12,8 @@ from pydantic import Field, ValidationError
 from scene_texts import LETTER, VOLUME, letter, write_scene
 
 from keyfluid.controllers.free.settings import FreeSettings
-from keyfluid.errors import KeyfluidError
-from keyfluid.scenes import Scene, SceneErrors, load_scene
+from keyfluid.errors import KeyfluidError, SceneErrors
+from keyfluid.scenes import Scene, load_scene
 from keyfluid.scenes.bodies import Table
 from keyfluid.scenes.faults import from_validation
 from keyfluid.scenes.problem import build

@@ -6,6 +6,7 @@ import contextlib
 import string
 import time
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scene_texts import LETTER, VOLUME
@@ -125,6 +126,10 @@ def test_any_bodies_build_or_say_why(start, key, obstacle, rule, size):
     assert problem.keyframes[0].mass > 0
 
 
-def test_the_texts_themselves_load():
-    check_load(LETTER)
-    check_load(VOLUME)
+@pytest.mark.parametrize(("text", "name", "cells"), [(LETTER, "letter-f", (48, 36)), (VOLUME, "scene", (24, 30, 24))])
+def test_the_texts_themselves_load(text, name, cells):
+    """Else damage to them would be damage to what is already refused."""
+    scene = load_scene(text)
+    assert scene.name == name
+    assert build(scene).grid.cells == cells
+    check_load(text)

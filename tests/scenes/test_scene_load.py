@@ -9,8 +9,8 @@ import tomllib
 import pytest
 from scene_texts import LETTER, letter, volume, write_scene
 
-from keyfluid.errors import KeyfluidError
-from keyfluid.scenes import SceneErrors, dump_scene, load_scene, preview, scene_from, schema
+from keyfluid.errors import KeyfluidError, SceneErrors
+from keyfluid.scenes import dump_scene, load_scene, preview, scene_from, schema
 
 RICH = """
 name = "rich"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from keyfluid.errors import KeyfluidError
-from keyfluid.shapes import Extrusion, Picture, Placement, load_image, mass_of
+from keyfluid.shapes import Extrusion, ImageDrawing, Placement, load_image, mass_of
 from keyfluid.shapes.image import load_brightness
 
 
@@ -86,7 +86,7 @@ def test_sixteen_bits_and_palette(tmp_path):
 
 
 def test_extruded_image_has_its_depth(tmp_path):
-    picture = Picture(load_image(save(tmp_path, corner_mark())).pixels, Extrusion(depth=0.2))
+    picture = ImageDrawing(load_image(save(tmp_path, corner_mark())).pixels, Extrusion(depth=0.2))
     flat = picture.rasterize((32, 32), 1 / 32, Placement(fit=0.6))
     body = picture.rasterize((32, 32, 32), 1 / 32, Placement(fit=0.6))
     assert mass_of(body, 1 / 32) == pytest.approx(0.2 * mass_of(flat, 1 / 32))

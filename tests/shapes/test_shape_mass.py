@@ -10,8 +10,8 @@ from keyfluid.errors import KeyfluidError
 from keyfluid.shapes import (
     Ball,
     Extrusion,
+    ImageDrawing,
     Mesh,
-    Picture,
     Placement,
     Star,
     Text,
@@ -25,7 +25,7 @@ def picture():
     pixels = np.zeros((37, 23))
     pixels[3:30, 4:9] = 1.0
     pixels[3:12, 4:20] = 0.6
-    return Picture(pixels, Extrusion())
+    return ImageDrawing(pixels, Extrusion())
 
 
 def mesh():

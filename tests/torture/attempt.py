@@ -42,8 +42,7 @@ def attempt(
     """Read one input within 20 s: "read", "clear line" or "failure", and what failed.
 
     Lines of keyfluid that it ran go to `seen`."""
-    from keyfluid.errors import KeyfluidError
-    from keyfluid.scenes import SceneErrors
+    from keyfluid.errors import KeyfluidError, SceneErrors
 
     folder.mkdir(exist_ok=True)
     _watch_opens()

@@ -139,7 +139,7 @@ def _result_seeds() -> list[bytes]:
 
 
 def _read_result(content: bytes, folder: Path) -> None:
-    from keyfluid.cli.start import summary
+    from keyfluid.cli.summary import summary
     from keyfluid.runs.folder import RunFolder
 
     run = folder / "run"
@@ -175,7 +175,7 @@ def _mutate_folder(chance, content, others):  # type: ignore[no-untyped-def]
 
 def _read_folder(content: bytes, folder: Path) -> None:
     """Open, read every frame, and resume up to the first question whether to stop."""
-    from keyfluid.cli.start import summary
+    from keyfluid.cli.summary import summary
     from keyfluid.errors import KeyfluidError
     from keyfluid.runs.run import open_run, resume
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import typer
 
-from keyfluid.cli import look, start
+from keyfluid.cli import check_command, folder_commands, run_commands, scene_commands
 from keyfluid.errors import KeyfluidError
 
 app = typer.Typer(
@@ -38,8 +38,9 @@ def _top(
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    start.run, start.resume, start.gallery, start.wedge, start.demo,
-    look.new, look.show, look.render, look.export, look.check, look.schema,
+    run_commands.run, run_commands.resume, run_commands.gallery, run_commands.wedge, run_commands.demo,
+    scene_commands.new, folder_commands.show, folder_commands.render, folder_commands.export,
+    check_command.check, scene_commands.schema,
 )  # fmt: skip
 for command in COMMANDS:
     app.command()(command)

@@ -1,7 +1,7 @@
 """How a control vector becomes forces, with the adjoint: a basis in space, a plan in time."""
 
 from keyfluid.controls.basis import Basis
-from keyfluid.controls.both import Both
+from keyfluid.controls.basis_pair import BasisPair
 from keyfluid.controls.control import Control, ControlForcing
 from keyfluid.controls.dense import DenseForces, DensePotential
 from keyfluid.controls.filtered import FilteredForces
@@ -12,7 +12,7 @@ from keyfluid.controls.upsampled import UpsampledPotential
 
 __all__ = [
     "Basis",
-    "Both",
+    "BasisPair",
     "Control",
     "ControlForcing",
     "DenseForces",

@@ -15,6 +15,7 @@ shape `m` beginning at an offset, and so is the velocity component along the swe
 
 from numba import prange
 
+from keyfluid.boundary import OPEN_SIDE, PERIODIC_SIDE, WALL_SIDE
 from keyfluid.kernels.compile import parallel_kernel, row_function
 from keyfluid.kernels.lattice import at
 from keyfluid.kernels.stencils import planes
@@ -54,7 +55,7 @@ def sweep_across(
     m0, m1, m2 = m[0], m[1], m[2]
     p1, p2 = p[1], p[2]
     n = m[axis]
-    periodic = kinds[axis] == 1
+    periodic = kinds[axis] == PERIODIC_SIDE
     stride = m1 * m2 if axis == 0 else m2
     for row in prange(m0 * m1):
         zero = q[0] - q[0]
@@ -72,10 +73,10 @@ def sweep_across(
         r3 = q_start + o + (wrapped(x + 1, n, periodic) - x) * stride
         r4 = q_start + o + (wrapped(x + 2, n, periodic) - x) * stride
         w = out_start + o
-        pass_low = zero if x == 0 and kinds[axis] == 0 else one
-        pass_high = zero if x == n - 1 and kinds[axis] == 0 else one
-        ghost_low = ghost if x == 0 and kinds[axis] == 2 else one
-        ghost_high = ghost if x == n - 1 and kinds[axis] == 2 else one
+        pass_low = zero if x == 0 and kinds[axis] == WALL_SIDE else one
+        pass_high = zero if x == n - 1 and kinds[axis] == WALL_SIDE else one
+        ghost_low = ghost if x == 0 and kinds[axis] == OPEN_SIDE else one
+        ghost_high = ghost if x == n - 1 and kinds[axis] == OPEN_SIDE else one
         # The two rows of speeds whose mean is the speed on the lower and on the upper interface.
         if across == axis:
             l1, l2 = wrapped(x - 1, n, periodic), x
@@ -86,7 +87,7 @@ def sweep_across(
         y1 = y2 = j if axis == 0 else i
         if across == 1 - axis:
             other = cells[across]
-            y1 = wrapped(y1 - 1, other, kinds[across] == 1)
+            y1 = wrapped(y1 - 1, other, kinds[across] == PERIODIC_SIDE)
             y2 = wrapped(y2, other, False)
         if axis == 0:
             l1, l2 = v_start + (l1 * p1 + y1) * p2, v_start + (l2 * p1 + y2) * p2
@@ -101,7 +102,7 @@ def sweep_across(
             first, last, shift = 1, m2 - 1, -1
             for e in range(2):
                 k = e * (m2 - 1)
-                k1 = wrapped(k - 1, cells[2], kinds[2] == 1)
+                k1 = wrapped(k - 1, cells[2], kinds[2] == PERIODIC_SIDE)
                 k2 = wrapped(k, cells[2], False)
                 s_low = low_c * (v[at(l1 + k1)] + v[at(l2 + k2)])
                 s_high = high_c * (v[at(h1 + k1)] + v[at(h2 + k2)])
@@ -125,7 +126,7 @@ def sweep_along(q, q_start, m, v, v_start, p, across, cells, kinds, step, ghost,
     """A sweep along axis 2, the direction of the rows."""
     m0, m1, n = m[0], m[1], m[2]
     p1, p2 = p[1], p[2]
-    periodic = kinds[2] == 1
+    periodic = kinds[2] == PERIODIC_SIDE
     for row in prange(m0 * m1):
         zero = q[0] - q[0]
         one = zero + 1
@@ -139,10 +140,10 @@ def sweep_along(q, q_start, m, v, v_start, p, across, cells, kinds, step, ghost,
         i1 = i2 = i
         j1 = j2 = j
         if across == 0:
-            i1 = wrapped(i - 1, cells[0], kinds[0] == 1)
+            i1 = wrapped(i - 1, cells[0], kinds[0] == PERIODIC_SIDE)
             i2 = wrapped(i, cells[0], False)
         if across == 1:
-            j1 = wrapped(j - 1, cells[1], kinds[1] == 1)
+            j1 = wrapped(j - 1, cells[1], kinds[1] == PERIODIC_SIDE)
             j2 = wrapped(j, cells[1], False)
         s1 = v_start + (i1 * p1 + j1) * p2
         s2 = v_start + (i2 * p1 + j2) * p2
@@ -158,10 +159,10 @@ def sweep_along(q, q_start, m, v, v_start, p, across, cells, kinds, step, ghost,
             else:
                 a1 = a2 = k
                 b1 = b2 = 0 if periodic and k == n - 1 else k + 1
-            pass_low = zero if k == 0 and kinds[2] == 0 else one
-            pass_high = zero if k == n - 1 and kinds[2] == 0 else one
-            ghost_low = ghost if k == 0 and kinds[2] == 2 else one
-            ghost_high = ghost if k == n - 1 and kinds[2] == 2 else one
+            pass_low = zero if k == 0 and kinds[2] == WALL_SIDE else one
+            pass_high = zero if k == n - 1 and kinds[2] == WALL_SIDE else one
+            ghost_low = ghost if k == 0 and kinds[2] == OPEN_SIDE else one
+            ghost_high = ghost if k == n - 1 and kinds[2] == OPEN_SIDE else one
             s_low = pass_low * c * (v[at(s1 + a1)] + v[at(s2 + a2)])
             s_high = pass_high * c * (v[at(s1 + b1)] + v[at(s2 + b2)])
             low = flux(q[at(down2)], q[at(down)], q[at(r + k)], q[at(up)],
@@ -208,7 +209,7 @@ def drive(x, slope, half, keep, cells, kinds, axes, out):
                 out[f] = keep * out[f] + half * slope[f] * (x[at(here + k - 1)] + x[at(here + k)])
             for k in range(0, f2, n2):
                 f = at(line + k)
-                before = x[at(here + n2 - 1)] if k > 0 or kinds[2] == 1 else zero
+                before = x[at(here + n2 - 1)] if k > 0 or kinds[2] == PERIODIC_SIDE else zero
                 after = x[at(here)] if k == 0 else zero
                 out[f] = keep * out[f] + half * slope[f] * (before + after)
 
@@ -231,7 +232,7 @@ def beside(i, n, kind, stride, here, factor):
     here: the offset of row i, stride: that from one row to the next.
     """
     nothing = factor - factor
-    if kind == 1:
+    if kind == PERIODIC_SIDE:
         return here - stride if i > 0 else here + (n - 1) * stride, here, factor, factor
     if i == 0:
         return here, here, nothing, factor

@@ -2,12 +2,13 @@
 
 Both work in cell units (differences, not divided by dx). Faces on walls count as zero and become zero: that
 makes the pair a symmetric projection. Pressure is zero in the ghost cell outside an open side.
-`kinds[a]` is the side of axis a: 0 walls, 1 periodic, 2 open. A 2D field is treated as a 3D one with a single
+`kinds[a]` is the side of axis a, by its code in keyfluid/boundary.py. A 2D field is treated as a 3D one with a single
 layer along the first axis, which has no component of its own (`axes` = 2).
 """
 
 from numba import prange
 
+from keyfluid.boundary import PERIODIC_SIDE, WALL_SIDE
 from keyfluid.kernels.compile import parallel_kernel, row_function
 from keyfluid.kernels.lattice import at
 
@@ -15,13 +16,13 @@ from keyfluid.kernels.lattice import at
 @row_function
 def planes(n, kind):
     """Number of face planes along an axis of n cells."""
-    return n if kind == 1 else n + 1
+    return n if kind == PERIODIC_SIDE else n + 1
 
 
 @row_function
 def upper(i, n, kind):
     """Index of the plane above cell i."""
-    return 0 if kind == 1 and i == n - 1 else i + 1
+    return 0 if kind == PERIODIC_SIDE and i == n - 1 else i + 1
 
 
 @parallel_kernel
@@ -35,16 +36,16 @@ def divergence(v, cells, kinds, axes, out):
         i = row // n1
         j = row - i * n1
         zero = v[0] - v[0]
-        above = zero + (0 if kinds[1] == 0 and j == n1 - 1 else 1)
-        below = zero + (0 if kinds[1] == 0 and j == 0 else 1)
+        above = zero + (0 if kinds[1] == WALL_SIDE and j == n1 - 1 else 1)
+        below = zero + (0 if kinds[1] == WALL_SIDE and j == 0 else 1)
         high = start1 + (i * f1 + upper(j, n1, kinds[1])) * n2
         low = start1 + (i * f1 + j) * n2
         o = row * n2
         for k in range(n2):
             out[at(o + k)] = above * v[at(high + k)] - below * v[at(low + k)]
         if axes == 3:
-            above = zero + (0 if kinds[0] == 0 and i == n0 - 1 else 1)
-            below = zero + (0 if kinds[0] == 0 and i == 0 else 1)
+            above = zero + (0 if kinds[0] == WALL_SIDE and i == n0 - 1 else 1)
+            below = zero + (0 if kinds[0] == WALL_SIDE and i == 0 else 1)
             high = (upper(i, n0, kinds[0]) * n1 + j) * n2
             low = row * n2
             for k in range(n2):
@@ -54,7 +55,7 @@ def divergence(v, cells, kinds, axes, out):
             out[at(o + k)] += v[at(line + k + 1)] - v[at(line + k)]
         out[at(o)] += v[at(line + 1)]
         out[at(o + n2 - 1)] -= v[at(line + n2 - 1)]
-        if kinds[2] != 0:
+        if kinds[2] != WALL_SIDE:
             out[at(o)] -= v[at(line)]
             out[at(o + n2 - 1)] += v[line + upper(n2 - 1, n2, kinds[2])]
 
@@ -64,10 +65,10 @@ def subtract_row(v, p, face, kind, i, n, high, low, m, out):
     """One row of faces between cells i - 1 and i of an axis: out = v - (p above - p below), or 0 on a wall."""
     inside_high = i < n
     inside_low = i > 0
-    if kind == 0 and not (inside_high and inside_low):
+    if kind == WALL_SIDE and not (inside_high and inside_low):
         for k in range(m):
             out[at(face + k)] = 0
-    elif inside_high and (inside_low or kind == 1):
+    elif inside_high and (inside_low or kind == PERIODIC_SIDE):
         for k in range(m):
             out[at(face + k)] = v[at(face + k)] - (p[at(high + k)] - p[at(low + k)])
     elif inside_high:
@@ -101,10 +102,10 @@ def subtract_gradient(v, p, cells, kinds, axes, out):
                 line = start2 + (i * n1 + j) * f2
                 for k in range(1, n2):
                     out[at(line + k)] = v[at(line + k)] - (p[at(o + k)] - p[at(o + k - 1)])
-                if kinds[2] == 0:
+                if kinds[2] == WALL_SIDE:
                     out[at(line)] = 0
                     out[at(line + n2)] = 0
-                elif kinds[2] == 1:
+                elif kinds[2] == PERIODIC_SIDE:
                     out[at(line)] = v[at(line)] - (p[at(o)] - p[at(o + n2 - 1)])
                 else:
                     out[at(line)] = v[at(line)] - p[at(o)]

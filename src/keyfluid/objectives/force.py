@@ -1,10 +1,11 @@
 """The price of forces: Tikhonov's and the squared gradient, which Tang calls total variation.
 
-    alpha / 2 |f|^2 + beta |grad f|^2,  summed over faces and steps          [McNamara 2004, eq. 2; Tang 2021, eq. 6]
+    alpha / 2 |f|^2 + beta |grad f|^2,  summed over faces and steps                                [Tang 2021, eq. 6]
 
-f = M_t u is the force, not the parameter u, as McNamara has it. The papers' alpha and beta belong to forces in cells
-per step squared, differences in cells, and a keyframe distance summed over cells; `scale` = (dt^2 / dx)^2 / (2 S)
-turns them into ours (objectives/density.py has S).
+f = M_t u is the force, not the parameter u, as McNamara has it. Tang's alpha and beta belong to forces in cells per
+step squared, differences in cells, and a keyframe distance D summed over cells; `scale` = (dt^2 / dx)^2 / (2 S) turns
+them into ours, where D is D / (2 S) (objectives/density.py has S). McNamara's 1/2 (D + alpha |f|^2) [2004, eq. 2] is
+half of Tang's sum with twice his alpha.
 """
 
 from __future__ import annotations

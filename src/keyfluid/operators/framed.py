@@ -16,7 +16,7 @@ _SLABS = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class FramedLayout:
     """Sizes of the components of one kind of field, without and with the frame, as the kernels want them."""
 
     shapes: np.ndarray
@@ -45,7 +45,7 @@ class Frame:
 
 
 @lru_cache(maxsize=64)
-def frame_of(grid: Grid, kind: Kind) -> Frame:
+def frame_of(grid: Grid, kind: Kind) -> FramedLayout:
     """The frame of a kind of field; centred ones have a rim of zeros on open axes."""
     open_rim = [int(kind is Kind.CENTRES and side is Boundary.OPEN) for side in grid.boundary]
     periods = [n if grid.is_periodic(axis) else 0 for axis, n in enumerate(grid.cells)]
@@ -57,4 +57,4 @@ def frame_of(grid: Grid, kind: Kind) -> Frame:
         rims, periods = np.insert(rims, 1, 0), [periods[0], 0, periods[1]]
     ends = np.cumsum([0, *frames.prod(axis=1)])
     parts = tuple(slice(int(start), int(stop)) for start, stop in pairwise(ends))
-    return Frame(shapes, frames, rims, np.array(periods, np.int64), parts)
+    return FramedLayout(shapes, frames, rims, np.array(periods, np.int64), parts)

@@ -14,8 +14,8 @@ import numpy as np
 from keyfluid.boundary import Boundary
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind, Place
-from keyfluid.operators.advect import Advect, Tables, adjoint_slabs, forward_slabs, tables
 from keyfluid.operators.axis_stencils import to_planes, to_planes_transposed
+from keyfluid.operators.backtrace import Backtrace, Tables, adjoint_slabs, forward_slabs, tables
 from keyfluid.operators.base import Fields
 from keyfluid.operators.framed import frame_of
 from keyfluid.operators.kernels import cubic
@@ -26,13 +26,14 @@ Feet = dict[Place, np.ndarray]
 
 @dataclass(frozen=True)
 class CubicAdvection:
-    """What `advect` does when its interpolation is "cubic"."""
+    """What `Advect` does when its interpolation is "cubic"; shared: feet are traced at cell centres only."""
 
-    advect: Advect
+    back: Backtrace
+    shared: bool
 
     def forward(self, *inputs: Field) -> Fields:
         *carried, velocity = inputs
-        self.advect._reach(velocity)
+        self.back.reach(velocity)
         feet = self._feet(carried, velocity)
         outputs = []
         for field in carried:
@@ -48,7 +49,7 @@ class CubicAdvection:
     def tangent(self, inputs: Fields, d_inputs: Fields) -> Fields:
         *carried, velocity = inputs
         *d_carried, d_velocity = d_inputs
-        self.advect._reach(velocity)
+        self.back.reach(velocity)
         feet = self._feet(carried, velocity)
         d_feet = self._feet_tangent(carried, velocity, d_velocity)
         outputs = []
@@ -64,7 +65,7 @@ class CubicAdvection:
 
     def adjoint(self, inputs: Fields, outputs_bar: Fields) -> Fields:
         *carried, velocity = inputs
-        reach = self.advect._reach(velocity)
+        reach = self.back.reach(velocity)
         feet = self._feet(carried, velocity)
         feet_bar = {place: np.zeros_like(there) for place, there in feet.items()}
         inputs_bar = []
@@ -85,7 +86,7 @@ class CubicAdvection:
 
     def _parts(self, field: Field) -> Iterator[tuple[Place, slice, Tables]]:
         """Place, slice of the flat data and tables, component by component."""
-        field.require(self.advect.grid, field.kind, "advect: carried field")
+        field.require(self.back.grid, field.kind, "advect: carried field")
         start = 0
         for place in field.kind.places(field.grid.dim):
             stop = start + int(np.prod(field.grid.shape(place)))
@@ -94,32 +95,32 @@ class CubicAdvection:
             start = stop
 
     def _feet(self, carried: Sequence[Field], velocity: Field) -> Feet:
-        carrier = self.advect.framed(velocity)
-        if self.advect.feet == "own":
-            return {place: self.advect.trace(place, carrier) for place in _places(carried)}
-        centred = self.advect.trace(self.advect._centre, carrier)
+        carrier = _framed(velocity)
+        if not self.shared:
+            return {place: self.back.trace(place, carrier) for place in _places(carried)}
+        centred = self.back.trace(self.back.centre, carrier)
         return {place: self._average(centred, place) for place in _places(carried)}
 
     def _feet_tangent(self, carried: Sequence[Field], velocity: Field, d_velocity: Field) -> Feet:
-        carrier, d_carrier = self.advect.framed(velocity), self.advect.framed(d_velocity)
-        if self.advect.feet == "own":
-            return {place: self.advect.trace_tangent(place, carrier, d_carrier) for place in _places(carried)}
-        centred = self.advect.trace_tangent(self.advect._centre, carrier, d_carrier)
+        carrier, d_carrier = _framed(velocity), _framed(d_velocity)
+        if not self.shared:
+            return {place: self.back.trace_tangent(place, carrier, d_carrier) for place in _places(carried)}
+        centred = self.back.trace_tangent(self.back.centre, carrier, d_carrier)
         return {place: self._average(centred, place) for place in _places(carried)}
 
     def _feet_adjoint(self, velocity: Field, feet_bar: Feet, reach: int) -> Field:
-        carrier = self.advect.framed(velocity)
+        carrier = _framed(velocity)
         carrier_bar = np.zeros_like(carrier)
-        if self.advect.feet == "shared":
+        if self.shared:
             shared = [self._average_transposed(there, place) for place, there in feet_bar.items()]
-            feet_bar = {self.advect._centre: np.sum(shared, axis=0)}
+            feet_bar = {self.back.centre: np.sum(shared, axis=0)}
         for place, there in feet_bar.items():
-            self.advect.trace_adjoint(place, carrier, there, carrier_bar, reach)
+            self.back.trace_adjoint(place, carrier, there, carrier_bar, reach)
         return velocity.like(frame_of(velocity.grid, velocity.kind).fold(carrier_bar))
 
     def _average(self, centred: np.ndarray, place: Place) -> np.ndarray:
         """Feet traced at cell centres, averaged to another place."""
-        grid = self.advect.grid
+        grid = self.back.grid
         feet = centred.reshape(grid.dim, *grid.cells)
         for axis, on_plane in enumerate(place):
             if on_plane:
@@ -127,12 +128,16 @@ class CubicAdvection:
         return feet.ravel()
 
     def _average_transposed(self, feet_bar: np.ndarray, place: Place) -> np.ndarray:
-        grid = self.advect.grid
+        grid = self.back.grid
         centred_bar = feet_bar.reshape(grid.dim, *grid.shape(place))
         for axis, on_plane in enumerate(place):
             if on_plane:
                 centred_bar = to_planes_transposed(centred_bar, axis + 1, grid.is_periodic(axis))
         return centred_bar.ravel()
+
+
+def _framed(velocity: Field) -> np.ndarray:
+    return frame_of(velocity.grid, velocity.kind).put_on(velocity.data)
 
 
 def _places(carried: Sequence[Field]) -> list[Place]:

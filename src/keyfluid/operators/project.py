@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from keyfluid.boundary import Boundary
+from keyfluid.boundary import PERIODIC_SIDE
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.kernels import stencils
@@ -29,15 +29,13 @@ ROUNDING = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 2e-16}
 
 MOST_REFINEMENTS = 4
 
-_KIND_NUMBERS = {Boundary.WALLS: 0, Boundary.PERIODIC: 1, Boundary.OPEN: 2}
-
 
 @lru_cache(maxsize=64)
 def layered(grid: Grid) -> tuple[np.ndarray, np.ndarray]:
     """Cells and side kinds as the stencil kernels take them: 2D is one layer of 3D."""
     lead = 3 - grid.dim
     cells = np.array([1] * lead + list(grid.cells), np.int64)
-    kinds = np.array([1] * lead + [_KIND_NUMBERS[side] for side in grid.boundary], np.int64)
+    kinds = np.array([PERIODIC_SIDE] * lead + [side.code for side in grid.boundary], np.int64)
     return cells, kinds
 
 

@@ -1,7 +1,7 @@
 """Pictures: arrays in, sRGB images (height, width, 3) uint8 out; films, filmstrips and the report."""
 
 from keyfluid.render.backdrop import Backdrop
-from keyfluid.render.camera import Camera, default_camera, orbit
+from keyfluid.render.camera import Pinhole, default_camera, orbit
 from keyfluid.render.field import ColouredField
 from keyfluid.render.film import (
     save_png,
@@ -11,7 +11,7 @@ from keyfluid.render.film import (
     write_png_sequence,
     write_webp,
 )
-from keyfluid.render.lighting import Light
+from keyfluid.render.lighting import KeyAndSky
 from keyfluid.render.plane import render_plane, render_vectors
 from keyfluid.render.report import write_report
 from keyfluid.render.strip import filmstrip
@@ -19,9 +19,9 @@ from keyfluid.render.volume import render_volume
 
 __all__ = [
     "Backdrop",
-    "Camera",
     "ColouredField",
-    "Light",
+    "KeyAndSky",
+    "Pinhole",
     "default_camera",
     "filmstrip",
     "orbit",

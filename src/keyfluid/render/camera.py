@@ -19,7 +19,7 @@ Vector = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class Camera:
+class Pinhole:
     """A pinhole at `position` looking at `look_at` (metres); `fov_degrees` spans the picture's height."""
 
     position: Vector
@@ -60,7 +60,7 @@ def turn_about_up(
     )
 
 
-def orbit(camera: Camera, degrees: float, up: str = "y") -> Camera:
+def orbit(camera: Pinhole, degrees: float, up: str = "y") -> Pinhole:
     """The camera carried around its look_at point, counter-clockwise as seen from above."""
     arm = turn_about_up(np.subtract(camera.position, camera.look_at), degrees, up)
     x, y, z = np.add(camera.look_at, arm).tolist()
@@ -73,7 +73,7 @@ def default_camera(
     fov_degrees: float = 28.0,
     aspect: float = 1.0,
     azimuth: float = 30.0,
-) -> Camera:
+) -> Pinhole:
     """A three-quarter view from slightly above that holds the whole domain, `size` in metres.
 
     The distance is the smallest at which the corners of the domain, drawn in by a sixth, lie inside the
@@ -87,10 +87,10 @@ def default_camera(
     elevation = math.radians(14.0)
     arm = turn_about_up(front * math.cos(elevation) + up_vector(up) * math.sin(elevation), azimuth, up)
     look_at = (float(centre[0]), float(centre[1]), float(centre[2]))
-    basis = Camera(tuple((centre + arm).tolist()), look_at).basis(up)
+    basis = Pinhole(tuple((centre + arm).tolist()), look_at).basis(up)
     corners = (np.array(np.meshgrid([0, 1], [0, 1], [0, 1])).reshape(3, 8).T - 0.5) * extent
     right, top, depth = (corners @ basis.T).T
     slope = math.tan(math.radians(fov_degrees) / 2) * 1.2
     distance = float(np.max(np.maximum(np.abs(top), np.abs(right) / aspect) / slope - depth))
     x, y, z = (centre + arm * distance).tolist()
-    return Camera((x, y, z), look_at, fov_degrees)
+    return Pinhole((x, y, z), look_at, fov_degrees)

@@ -25,7 +25,7 @@ _SKY_RATIO = 2  # the sky's visibility is smooth: its cells are twice as large
 
 
 @dataclass(frozen=True)
-class Light:
+class KeyAndSky:
     """A far key light and the sky.
 
     `direction` points to the light; None is up and to the left of the default camera. `forward` is Henyey and
@@ -125,7 +125,7 @@ class LitVolume:
         self,
         fields: Sequence[ColouredField],
         spacing: float,
-        light: Light,
+        light: KeyAndSky,
         eye: Vector,
         solid: NDArray | None = None,
         up: str = "y",

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyfluid.render.backdrop import Backdrop
-from keyfluid.render.camera import Camera, up_vector
+from keyfluid.render.camera import Pinhole, up_vector
 from keyfluid.render.colour import Colour, parse_colour, shoulder, to_bytes
-from keyfluid.render.lighting import Light
+from keyfluid.render.lighting import KeyAndSky
 from keyfluid.render.plane import enlarged, picture_size
 from keyfluid.render.volume import camera_rays
 
@@ -53,8 +53,8 @@ def render_liquid_volume(
     phi: NDArray,
     spacing: float,
     colour: Colour,
-    camera: Camera,
-    light: Light,
+    camera: Pinhole,
+    light: KeyAndSky,
     size: tuple[int, int],
     solid: NDArray | None = None,
     floor: bool = False,
@@ -80,7 +80,7 @@ def render_liquid_volume(
 
 
 def _lit(
-    body: _Traced, origins: Points, directions: Points, colour: Colour, light: Light, up: str
+    body: _Traced, origins: Points, directions: Points, colour: Colour, light: KeyAndSky, up: str
 ) -> tuple[NDArray[np.int64], Points]:
     """Which rays meet the body, and the light that they bring."""
     met, points = body.meet(origins, directions)
@@ -169,7 +169,7 @@ class _Traced:
         return self.solid[tuple(places.T)] < 0.8
 
 
-def _floor(body: _Traced, origins: Points, directions: Points, light: Light, up: str) -> Points:
+def _floor(body: _Traced, origins: Points, directions: Points, light: KeyAndSky, up: str) -> Points:
     """Light of a matte floor under the domain, with the liquid's shadow."""
     top = up_vector(up)
     out = np.zeros((len(directions), 3))

@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 from keyfluid.controllers.particles.streams import Stream, key
 from keyfluid.render.backdrop import Backdrop
-from keyfluid.render.camera import Camera, up_vector
+from keyfluid.render.camera import Pinhole, up_vector
 from keyfluid.render.colour import magnitude_map, parse_colour, shoulder, to_bytes
 from keyfluid.render.kernels import marker_shadows as kernels
-from keyfluid.render.lighting import Light
+from keyfluid.render.lighting import KeyAndSky
 
 Shades = NDArray[np.float32]
 """(2, n): how much of the key light and of the sky reaches each marker, 0 to 1."""
@@ -77,7 +77,7 @@ def speed_colours(velocity: np.ndarray, top: float) -> NDArray[np.float32]:
     return levels[np.minimum(speed * (255.0 / max(top, 1e-9)), 255.0).astype(np.int64)]
 
 
-def shades_of(cloud: MarkerCloud, light: Light, up: str, extinction: float, word: np.uint64) -> Shades:
+def shades_of(cloud: MarkerCloud, light: KeyAndSky, up: str, extinction: float, word: np.uint64) -> Shades:
     """Light that reaches each marker, from this frame alone; `word` keys the random offsets."""
     out = np.empty((2, cloud.position.shape[1]), np.float32)
     for index, direction in enumerate((light.towards(up), up_vector(up))):
@@ -103,8 +103,8 @@ def shade_key(seed: int, frame: int) -> np.uint64:
 def render_markers(
     cloud: MarkerCloud,
     shades: Shades,
-    camera: Camera,
-    light: Light,
+    camera: Pinhole,
+    light: KeyAndSky,
     size: tuple[int, int],
     extinction: float,
     up: str = "y",
@@ -140,7 +140,7 @@ def _along(frame: np.ndarray, points: NDArray[np.float32]) -> list[NDArray[np.fl
 
 
 def _lit(
-    cloud: MarkerCloud, shades: Shades, light: Light, up: str, forward: NDArray[np.float64]
+    cloud: MarkerCloud, shades: Shades, light: KeyAndSky, up: str, forward: NDArray[np.float64]
 ) -> NDArray[np.float32]:
     """What each marker sends to the camera, linear light (n, 3)."""
     g = light.forward

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.render.backdrop import Backdrop, Floor
-from keyfluid.render.camera import Camera
+from keyfluid.render.camera import Pinhole
 from keyfluid.render.colour import Colour, parse_colour, shoulder, to_bytes
 from keyfluid.render.field import ColouredField
-from keyfluid.render.lighting import Light, LitVolume
+from keyfluid.render.lighting import KeyAndSky, LitVolume
 
 
 def camera_rays(
-    camera: Camera,
+    camera: Pinhole,
     up: str,
     width: int,
     height: int,
@@ -35,7 +35,7 @@ def camera_rays(
 
 
 def trace_volume(
-    volume: LitVolume, camera: Camera, size: tuple[int, int], background: Backdrop, up: str = "y"
+    volume: LitVolume, camera: Pinhole, size: tuple[int, int], background: Backdrop, up: str = "y"
 ) -> NDArray[np.float32]:
     """The picture (height, width, 3) in linear light; outlines of solids get four rays a pixel."""
     width, height = size
@@ -79,8 +79,8 @@ def _outlines(met: NDArray[np.float32]) -> NDArray[np.bool_]:
 def render_volume(
     fields: Sequence[ColouredField],
     spacing: float,
-    camera: Camera,
-    light: Light | None = None,
+    camera: Pinhole,
+    light: KeyAndSky | None = None,
     size: tuple[int, int] = (512, 512),
     solid: NDArray | None = None,
     background: Backdrop | None = None,
@@ -96,6 +96,6 @@ def render_volume(
     if min(size) < 1:
         raise KeyfluidError(f"a picture of {size[0]} x {size[1]} pixels is empty: give at least 1 x 1")
     volume = LitVolume(
-        fields, spacing, light or Light(), camera.position, solid, up, extinction, solid_colour
+        fields, spacing, light or KeyAndSky(), camera.position, solid, up, extinction, solid_colour
     )
     return to_bytes(trace_volume(volume, camera, size, background or Backdrop(), up))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from keyfluid.errors import KeyfluidError
+from keyfluid.errors import OverBudget
 from keyfluid.rollout.schedule import Schedule
 
 WORKING_STATES = 9
@@ -56,7 +56,7 @@ def plan_memory(
         places = min(places, (budget - fixed) // place)
         if places < 1:
             need = fixed + place
-            raise KeyfluidError(
+            raise OverBudget(
                 f"memory: a budget of {_size(budget)} is too small; one step takes {_size(need)} here "
                 f"({_size(control_bytes)} of it controls); raise the budget to at least {_size(need)} or lower "
                 "the resolution"

@@ -26,7 +26,7 @@ from keyfluid.io.run.fingerprint import Fingerprint
 from keyfluid.io.run.frame_files import FRAMES, FrameFiles
 from keyfluid.io.run.owned import OwnedFolder, is_locked
 from keyfluid.io.run.record import Record
-from keyfluid.io.run.result_file import read_result
+from keyfluid.io.run.result_file import Result, read_result
 from keyfluid.scenes import Scene, dump_scene, load_scene
 from keyfluid.scenes.inputs import hashed_scene, input_files
 
@@ -156,7 +156,7 @@ class RunFolder:
     def scene(self) -> Scene:
         return load_scene(self.path / "scene.toml")
 
-    def result(self) -> dict[str, Any] | None:
+    def result(self) -> Result | None:
         """result.json, or None while there is none; of a run whose process is gone the status is "interrupted"."""
         result = read_result(self.path / "result.json")
         if result is not None and result["status"] == "running" and self.is_running is False:

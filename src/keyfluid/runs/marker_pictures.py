@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from keyfluid.controllers.particles.settings import ParticleNumbers
-from keyfluid.render.camera import Camera
+from keyfluid.render.camera import Pinhole
 from keyfluid.render.colour import parse_colour
-from keyfluid.render.lighting import OPTICAL_DEPTH, Light
+from keyfluid.render.lighting import OPTICAL_DEPTH, KeyAndSky
 from keyfluid.render.markers import (
     BLEND,
     MarkerCloud,
@@ -29,7 +29,7 @@ from keyfluid.scenes.problem import BuiltScene
 class View:
     """Where a picture is taken from, and its width and height in pixels."""
 
-    camera: Camera
+    camera: Pinhole
     size: tuple[int, int]
 
 
@@ -51,7 +51,7 @@ class MarkerPainter:
         given = self.problem.scene.light.extinction
         return float(given) if given is not None else OPTICAL_DEPTH / max(self.problem.grid.size)
 
-    def picture(self, frames: Frames, index: int, view: View, light: Light) -> np.ndarray:
+    def picture(self, frames: Frames, index: int, view: View, light: KeyAndSky) -> np.ndarray:
         cloud = self.cloud(frames[index])
         stored = set(frames.store.indices())
         wanted = [i for i in range(index, index - len(BLEND), -1) if i in stored]
@@ -77,7 +77,7 @@ class MarkerPainter:
                 colours.append(parse_colour(problem.colours[name]))  # type: ignore[arg-type]
         return MarkerCloud.of(positions, colours, volumes)
 
-    def _shades(self, frames: Frames, index: int, light: Light, cloud: MarkerCloud | None) -> Shades:
+    def _shades(self, frames: Frames, index: int, light: KeyAndSky, cloud: MarkerCloud | None) -> Shades:
         if index not in self._kept:
             scene = self.problem.scene
             cloud = cloud or self.cloud(frames[index])

@@ -11,9 +11,9 @@ import numpy as np
 from keyfluid.fields import Field
 from keyfluid.render import (
     Backdrop,
-    Camera,
     ColouredField,
-    Light,
+    KeyAndSky,
+    Pinhole,
     default_camera,
     orbit,
     render_plane,
@@ -120,18 +120,18 @@ class Painter:
         scale = self.size / max(across, tall)
         return max(2, round(across * scale / 2) * 2), max(2, round(tall * scale / 2) * 2)
 
-    def _camera(self, aspect: float) -> Camera:
+    def _camera(self, aspect: float) -> Pinhole:
         wanted = self.problem.scene.camera
         usual = default_camera(self.problem.grid.size, self._up, wanted.fov, aspect)
         look_at = _three(wanted.look_at) if wanted.look_at is not None else usual.look_at
         if wanted.position is None:
             moved = np.subtract(look_at, usual.look_at) + usual.position
-            return Camera(_three(moved.tolist()), look_at, wanted.fov)
-        return Camera(_three(wanted.position), look_at, wanted.fov)
+            return Pinhole(_three(moved.tolist()), look_at, wanted.fov)
+        return Pinhole(_three(wanted.position), look_at, wanted.fov)
 
-    def light(self) -> Light:
+    def light(self) -> KeyAndSky:
         light = self.problem.scene.light
-        return Light(
+        return KeyAndSky(
             _three(light.direction) if light.direction is not None else None,
             _colour(light.colour),
             light.strength,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from keyfluid.controllers import controller_for
 from keyfluid.controllers.method import Method, Plan
 from keyfluid.controllers.shell import Stopped
 from keyfluid.errors import KeyfluidError, SceneError, WorkerDied
 from keyfluid.io.atomic import DiskError
+from keyfluid.io.run.result_file import Result
 from keyfluid.rollout.allocation import give_back_large_arrays
 from keyfluid.runs.changes import go_on_with
 from keyfluid.runs.folder import RunFolder
@@ -33,14 +34,14 @@ SMALL_GRID = 150_000
 class RunResult:
     """A run that has ended: `metrics` is result.json, `frames[i]` has arrays, `folder` is None for memory."""
 
-    metrics: dict[str, Any]
+    metrics: Result
     frames: Frames
     problem: BuiltScene
     folder: Path | None
 
     @property
     def finished(self) -> bool:
-        return bool(self.metrics["status"] == "finished")
+        return self.metrics["status"] == "finished"
 
 
 def run(
@@ -161,7 +162,7 @@ def _keep_apart(scene: Scene, folder: str | Path | None) -> None:
             raise SceneError(key, f"{other} is where this run would be written; choose another folder with -o")
 
 
-def _finished(place: RunFolder) -> dict[str, Any] | None:
+def _finished(place: RunFolder) -> Result | None:
     """result.json of a run that has ended; None for others, and where it can't be read."""
     try:
         result = place.result()
@@ -208,7 +209,8 @@ def _go(session: Session, controller: Method, plan: Plan, progress: Listener | N
         _leave_word(session)
         raise _to_resume(error, session) from None
     session.write_result(status)
-    return RunResult(session.result(status), session.frames, problem, None if folder is None else folder.path)
+    metrics = cast(Result, session.result(status))
+    return RunResult(metrics, session.frames, problem, None if folder is None else folder.path)
 
 
 def _to_resume(error: KeyfluidError, session: Session) -> KeyfluidError:

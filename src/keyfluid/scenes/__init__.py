@@ -1,8 +1,7 @@
 """Scene files: `load_scene` reads, `dump_scene` writes, `schema` describes; `problem.build` makes arrays."""
 
 from keyfluid.scenes.dump import dump_scene
-from keyfluid.scenes.faults import SceneErrors
 from keyfluid.scenes.load import load_scene, preview, scene_from, schema
 from keyfluid.scenes.model import Scene
 
-__all__ = ["Scene", "SceneErrors", "dump_scene", "load_scene", "preview", "scene_from", "schema"]
+__all__ = ["Scene", "dump_scene", "load_scene", "preview", "scene_from", "schema"]

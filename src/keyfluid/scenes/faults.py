@@ -9,18 +9,10 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from keyfluid.errors import KeyfluidError, SceneError
+from keyfluid.errors import SceneError, SceneErrors
 
 MOST_FAULTS = 100
 Step = str | int
-
-
-class SceneErrors(KeyfluidError):
-    """All that is wrong with a scene; `faults` holds one SceneError each, and the text one line each."""
-
-    def __init__(self, faults: Sequence[SceneError]) -> None:
-        super().__init__("\n".join(str(fault) for fault in faults))
-        self.faults = list(faults)
 
 
 def raise_any(faults: Sequence[SceneError]) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from keyfluid.errors import SceneError
+from keyfluid.errors import SceneError, SceneErrors
 from keyfluid.scenes.checks import check
-from keyfluid.scenes.faults import SceneErrors, from_validation, raise_any
+from keyfluid.scenes.faults import from_validation, raise_any
 from keyfluid.scenes.model import Scene
 from keyfluid.scenes.overrides import apply_overrides
 

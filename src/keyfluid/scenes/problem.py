@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from keyfluid.errors import KeyfluidError, SceneError
+from keyfluid.errors import KeyfluidError, SceneError, SceneErrors
 from keyfluid.fields import Field, density
 from keyfluid.grid import Grid
 from keyfluid.io.budget import memory_of_machine
 from keyfluid.problem import Emission, EngineOptions, Keyframe, LiquidOptions, Problem
 from keyfluid.scenes.check_bodies import kinds_of
 from keyfluid.scenes.checks import check, start_path
-from keyfluid.scenes.faults import SceneErrors, raise_any
+from keyfluid.scenes.faults import raise_any
 from keyfluid.scenes.flows import place_flow
 from keyfluid.scenes.keyframes import FieldPlan, TargetMaker
 from keyfluid.scenes.liquid import SURFACE

@@ -16,7 +16,7 @@ from keyfluid.shapes.animated_mesh import (
 from keyfluid.shapes.arrays import DensityArray, load_array
 from keyfluid.shapes.extrude import Drawing, Extrusion
 from keyfluid.shapes.flat_shapes import Cross, Heart, Star
-from keyfluid.shapes.image import Picture, load_image
+from keyfluid.shapes.image import ImageDrawing, load_image
 from keyfluid.shapes.mass import mass_of, rearrangement_bound, resize_to_mass
 from keyfluid.shapes.mesh import Mesh, load_mesh
 from keyfluid.shapes.placement import Placement
@@ -53,9 +53,9 @@ __all__ = [
     "Drawing",
     "Extrusion",
     "Heart",
+    "ImageDrawing",
     "Mesh",
     "MeshSequence",
-    "Picture",
     "Placement",
     "Ring",
     "SkinnedMesh",

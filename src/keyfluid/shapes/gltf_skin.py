@@ -47,7 +47,7 @@ class Skin:
 
 
 @dataclass(frozen=True)
-class Part:
+class GltfPart:
     """One primitive: the node that carries it, its triangles and its skin, if it has one."""
 
     node: int
@@ -99,7 +99,7 @@ class Channel:
 class SkinnedScene:
     """All triangle primitives of a file's scene and its first animation."""
 
-    parts: list[Part]
+    parts: list[GltfPart]
     channels: list[Channel]
     tree: NodeTree
 
@@ -155,7 +155,7 @@ def _read(file: GltfFile) -> SkinnedScene:
     return SkinnedScene(parts, channels, tree)
 
 
-def _part(file: GltfFile, primitive: Primitive, read: AccessorReader) -> Part:
+def _part(file: GltfFile, primitive: Primitive, read: AccessorReader) -> GltfPart:
     skin = optional(entry(file.document, "nodes", primitive.node), "skin")
     attributes = inner(primitive.described, "attributes")
     bent = None
@@ -163,7 +163,7 @@ def _part(file: GltfFile, primitive: Primitive, read: AccessorReader) -> Part:
         count = len(primitive.vertices)
         file.budget.require(_BYTES_TO_BEND * count, f"bending {count} vertices")
         bent = _skin(file, entry(file.document, "skins", skin), attributes, read, count)
-    return Part(primitive.node, primitive.vertices, primitive.faces, bent)
+    return GltfPart(primitive.node, primitive.vertices, primitive.faces, bent)
 
 
 def _skin(file: GltfFile, skin: Json, attributes: Json, read: AccessorReader, count: int) -> Skin:

@@ -29,7 +29,7 @@ _BYTES_PER_PIXEL = 40
 
 
 @dataclass(frozen=True, eq=False)
-class Picture(Drawing):
+class ImageDrawing(Drawing):
     """Density pixels[x, y] in [0, 1], y up; the ink box is what `fit` and `center` refer to."""
 
     pixels: np.ndarray
@@ -61,10 +61,10 @@ def load_brightness(path: Path) -> np.ndarray:
     return _load(path, lit=True)
 
 
-def load_image(path: Path, invert: bool = False, extrusion: Extrusion | None = None) -> Picture:
+def load_image(path: Path, invert: bool = False, extrusion: Extrusion | None = None) -> ImageDrawing:
     """Read a picture; row 0 of the file is the top. `invert` swaps ink and paper (for black on white)."""
     pixels = _load(path, lit=False)
-    return Picture(np.ascontiguousarray(1.0 - pixels if invert else pixels), extrusion or Extrusion())
+    return ImageDrawing(np.ascontiguousarray(1.0 - pixels if invert else pixels), extrusion or Extrusion())
 
 
 def _load(path: Path, lit: bool) -> np.ndarray:

@@ -10,10 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keyfluid.boundary import Boundary
+from keyfluid.boundary import PERIODIC_SIDE
 from keyfluid.grid import Grid, Kind
-
-_KINDS = {Boundary.WALLS: 0, Boundary.PERIODIC: 1, Boundary.OPEN: 2}
 
 
 class FaceTables(NamedTuple):
@@ -36,5 +34,5 @@ def face_tables(grid: Grid) -> FaceTables:
         starts[lead + c] = part.start
         shapes[lead + c, lead:] = shape
     cells = np.array([1] * lead + list(grid.cells), np.int64)
-    kinds = np.array([1] * lead + [_KINDS[side] for side in grid.boundary], np.int64)
+    kinds = np.array([PERIODIC_SIDE] * lead + [side.code for side in grid.boundary], np.int64)
     return FaceTables(starts, shapes, cells, kinds, grid.dim)

@@ -24,17 +24,16 @@ Bits        do not depend on the number of threads: fixed-order sums, no BLAS.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from keyfluid.errors import BlowUp, KeyfluidError
 from keyfluid.solvers.kernels import multigrid as kernels
+from keyfluid.threads import one_thread_below
 
 Array = NDArray[np.floating]
 
@@ -98,7 +97,7 @@ class MultigridPCG:
         self._active = mask
         self._levels = [_Level(mask, weights, held, wraps)]
         while max(self._levels[-1].shape) > COARSEST_SIDE:
-            with _threads_for(self._levels[-1].x.size):
+            with one_thread_below(SERIAL_CELLS, self._levels[-1].x.size):
                 self._levels.append(self._levels[-1].coarsen())
         finest = self._levels[0]
         self._labels = _padded(mask.astype(np.int32))
@@ -116,7 +115,7 @@ class MultigridPCG:
         self, b: ArrayLike, x0: ArrayLike | None = None, tolerance: float | None = None
     ) -> tuple[Array, SolveReport]:
         """Solve A x = b to |b - A x| <= tolerance |b|, b taken without its mean over singular parts."""
-        with _threads_for(self._active.size):
+        with one_thread_below(SERIAL_CELLS, self._active.size):
             return self._iterate(b, x0, self.tolerance if tolerance is None else tolerance)
 
     def _iterate(self, b: ArrayLike, x0: ArrayLike | None, limit: float) -> tuple[Array, SolveReport]:
@@ -185,7 +184,7 @@ class MultigridPCG:
         kernels.smooth_from_zero(x, level.b, level.inverse, level.red, *level.links)
         kernels.relax(work, x, level.b, level.norm, level.all, zero, NO_SUMS, *stencil)
         kernels.restrict(coarse.b, work, level.wrap, *level.gather)
-        with _threads_for(coarse.x.size):
+        with one_thread_below(SERIAL_CELLS, coarse.x.size):
             self._cycle(depth + 1)
         kernels.prolong(x, coarse.x, level.norm, level.wrap, *level.spread)
         kernels.relax(work, x, level.b, level.inverse, level.black, one, NO_SUMS, *stencil)
@@ -267,16 +266,6 @@ class _Level:
         kernels.prolong(total, _padded(coarse.active.astype(shift.dtype)), ones, self.wrap, *self.spread)
         np.divide(1, total, out=self.norm, where=_padded(self.active) & (total > 0))
         return coarse
-
-
-@contextmanager
-def _threads_for(cells: int) -> Iterator[None]:
-    threads = numba.get_num_threads()
-    numba.set_num_threads(1 if cells < SERIAL_CELLS else threads)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(threads)
 
 
 def _checked_system(

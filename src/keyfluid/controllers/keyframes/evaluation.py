@@ -20,7 +20,7 @@ from keyfluid.controllers.march import Clock
 from keyfluid.controllers.step_size import cells_crossed
 from keyfluid.controllers.steps import steps_of
 from keyfluid.controls import Control, ControlForcing
-from keyfluid.errors import BlowUp, KeyfluidError, SceneError
+from keyfluid.errors import BlowUp, OverBudget, SceneError
 from keyfluid.fields import Field, density
 from keyfluid.models.state import State
 from keyfluid.objectives import (
@@ -137,7 +137,7 @@ def _rollout(stage: Stage, settings: SearchNumbers, model: Model) -> Rollout:
     sheared = problem.velocity.data.nbytes if settings.shear > 0 else 0
     try:
         return Rollout(model, steps, budget, vectors, first, sheared)
-    except KeyfluidError as error:
+    except OverBudget as error:
         raise SceneError("control.memory", str(error).removeprefix("memory: ")) from None
 
 

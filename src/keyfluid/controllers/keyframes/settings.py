@@ -45,6 +45,10 @@ PRESETS: dict[str, dict[str, Any]] = {
 _FULL_3D = 16.0
 """Cutoff in 3D unless the scene says otherwise: all waves would take 20 to 30 vectors of many times the state."""
 
+_ALPHA_OF = {"adjoint": 2.0, "spectral": 1.0}
+"""alpha as Tang's: with 1/2 (D + alpha |f|^2) McNamara weighs forces against the distance D twice as much as Tang with
+D + alpha / 2 |f|^2 [McNamara 2004, eq. 2; Tang 2021, eq. 6]. Each method's alpha is its own paper's."""
+
 _COARSEST = {2: 32, 3: 16}
 """Cells on the longest side of the coarsest grid that is worth a stage."""
 
@@ -93,7 +97,8 @@ class OptimisedSettings(Table):
     levels: Annotated[int, whole(1, 12)] | None = Field(default=None, description="of the pyramid; default 4")
     alpha: Multiplier | None = Field(
         default=None,
-        description="alpha (eq. 6): price of the forces' squares, in the papers' units (cells and steps); default 0",
+        description="alpha: price of the forces' squares, in the papers' units (cells and steps), as in McNamara's eq. "
+        "2 for adjoint and in Tang's eq. 6 for spectral, where the same number weighs half as much; default 0",
     )
     beta: Multiplier | None = Field(
         default=None,
@@ -228,6 +233,7 @@ class SearchNumbers:
     blur: tuple[float, ...]
     levels: int
     alpha: float
+    """Tang's, whatever the method."""
     beta: float
     shear: float
     coarse: int
@@ -289,7 +295,7 @@ class SearchNumbers:
                 value("blur", [4 * dx, 2 * dx, dx] if liquid else (0.04 * longest, 0.02 * longest, 0.0))
             ),
             levels=value("levels", 4),
-            alpha=value("alpha", 0.0),
+            alpha=_ALPHA_OF[problem.method] * value("alpha", 0.0),
             beta=value("beta", 0.0),
             shear=value("shear", 0.0 if liquid or problem.edit is not None else 1.0 if dim == 2 else 3.0),
             coarse=min(coarse, most) if coarse is not None else 0 if liquid else most,

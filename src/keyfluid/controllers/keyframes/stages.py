@@ -14,7 +14,7 @@ from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.windows import Window, plan_windows
 from keyfluid.controls import (
     Basis,
-    Both,
+    BasisPair,
     Control,
     DenseForces,
     DensePotential,
@@ -26,7 +26,7 @@ from keyfluid.controls import (
     Timing,
     UpsampledPotential,
 )
-from keyfluid.errors import KeyfluidError, SceneError
+from keyfluid.errors import SceneError, SceneErrors
 from keyfluid.models.state import State
 from keyfluid.problem import Problem
 
@@ -77,7 +77,7 @@ def _levels(problem: Problem, coarse: int) -> list[Problem]:
     for halvings in range(coarse, 0, -1):
         try:
             levels.append(problem.coarser(2**halvings))
-        except KeyfluidError:
+        except SceneErrors:
             continue
     return [*levels, problem]
 
@@ -154,7 +154,7 @@ def _basis(problem: Problem, settings: SearchNumbers, cutoff: float | None) -> B
         return GaussianWinds(*lattice)
     if settings.basis == "vortices":
         return GaussianVortices(*lattice)
-    return Both(GaussianWinds(*lattice), GaussianVortices(*lattice))
+    return BasisPair(GaussianWinds(*lattice), GaussianVortices(*lattice))
 
 
 def carry(vector: np.ndarray, before: Control, after: Control) -> np.ndarray:

@@ -9,11 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from keyfluid.boundary import Boundary
+from keyfluid.boundary import WALL_SIDE
 from keyfluid.controllers.particles.kernels import grid as kernels
 from keyfluid.grid import Grid
-
-_SIDES = {Boundary.WALLS: 0, Boundary.PERIODIC: 1, Boundary.OPEN: 2}
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +54,8 @@ class Lattice:
 
     @cached_property
     def kinds(self) -> np.ndarray:
-        """What the sides are, as kernels/move.py numbers them."""
-        return np.array([*(_SIDES[side] for side in self.grid.boundary), 0][:3], np.int64)
+        """What the sides are, by their codes."""
+        return np.array([*(side.code for side in self.grid.boundary), WALL_SIDE][:3], np.int64)
 
     @property
     def side(self) -> np.floating:

@@ -8,8 +8,7 @@ that the forces alone repeat the run: a warm start for the optimisers. A liquid 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +32,7 @@ from keyfluid.models.pull import Pull
 from keyfluid.models.state import State
 from keyfluid.operators.blur import gaussian_blur
 from keyfluid.problem import FrameRecord, Problem
+from keyfluid.threads import one_thread_below
 
 MOST_STEPS = 20_000
 """Sub-steps of a frame beyond which something has blown up."""
@@ -75,7 +75,7 @@ class Target(Method):
         if plan.liquid is not None:
             march(plan.problem, shell, plan.liquid.advance)
             return
-        with _one_thread_if_small(plan.problem.grid.count):
+        with one_thread_below(SERIAL_CELLS, plan.problem.grid.count):
             self._run(plan, shell)
 
     def _run(self, plan: TargetPlan, shell: Shell) -> None:
@@ -250,18 +250,6 @@ def _shares(problem: Problem, state: State, gathered: dict[str, float]) -> dict[
         label = "gathered" if len(problem.densities) == 1 else f"gathered_{name}"
         result[label] = gathered.get(name, 0.0) / max(state[name].integral(), 1e-300)
     return result
-
-
-@contextmanager
-def _one_thread_if_small(cells: int) -> Iterator[None]:
-    import numba
-
-    count = numba.get_num_threads()
-    numba.set_num_threads(1 if cells < SERIAL_CELLS else count)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(count)
 
 
 class SmoothSteps:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Literal, NotRequired
+from typing import Literal, NotRequired
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
@@ -48,7 +48,7 @@ class Result(TypedDict):
     flows: NotRequired[list[OtherScore]]
     mass_drift: float
     mass_may_change: NotRequired[list[str]]
-    liquid: NotRequired[dict[str, Any]]
+    liquid: NotRequired[dict[str, object]]
     accepted_changes: NotRequired[list[str]]
     max_divergence: float
     force_norm: float
@@ -57,21 +57,20 @@ class Result(TypedDict):
     seconds: float
     peak_memory_mb: float
     threads: int
-    history: list[dict[str, Any]]
+    history: list[dict[str, object]]
 
 
 _RESULT = TypeAdapter(Result)
 
 
-def read_result(path: Path) -> dict[str, Any] | None:
+def read_result(path: Path) -> Result | None:
     """The file's content; None if there is none yet. Raises if it is not a result."""
     try:
         with path.open("rb") as file:
-            content = json.loads(file.read(min(_MOST_BYTES, path.stat().st_size)))
+            content: Result = json.loads(file.read(min(_MOST_BYTES, path.stat().st_size)))
         _RESULT.validate_python(content)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError, ValidationError):
         raise KeyfluidError(f"{path}: is damaged; resume the run to write it anew") from None
-    result: dict[str, Any] = content
-    return result
+    return content

@@ -10,6 +10,7 @@ rows, which has two rows of `work`.
 
 from numba import prange
 
+from keyfluid.boundary import OPEN_SIDE, PERIODIC_SIDE, WALL_SIDE
 from keyfluid.kernels.compile import parallel_kernel, row_function
 from keyfluid.kernels.lattice import at
 from keyfluid.kernels.limited import flux, wrapped
@@ -37,12 +38,12 @@ def _row(q, target, weight, wind, first, stride, f, x, n, kind, length, rate, li
     """work = what passes face x of n + 1 along an axis, for a row of cells: cell 0 of the axis begins at `first`."""
     zero = q[0] - q[0]
     one = zero + 1
-    periodic = kind == 1
+    periodic = kind == PERIODIC_SIDE
     side = (x == 0 or x == n) and not periodic
     inner = zero if side else rate
-    pace = zero if side and kind == 0 else step
-    low = zero if kind == 2 and x == 0 else one
-    high = zero if kind == 2 and x == n else one
+    pace = zero if side and kind == WALL_SIDE else step
+    low = zero if kind == OPEN_SIDE and x == 0 else one
+    high = zero if kind == OPEN_SIDE and x == n else one
     ra = first + wrapped(x - 2, n, periodic) * stride
     rb = first + wrapped(x - 1, n, periodic) * stride
     rc = first + wrapped(x, n, periodic) * stride

@@ -14,6 +14,7 @@ cells, those between, its last two. A 2D grid is one layer of a 3D one (keyfluid
 
 from numba import prange
 
+from keyfluid.boundary import OPEN_SIDE, PERIODIC_SIDE, WALL_SIDE
 from keyfluid.kernels.compile import parallel_kernel, row_function
 from keyfluid.kernels.lattice import at
 from keyfluid.solvers.kernels.self_advection import spot
@@ -43,10 +44,10 @@ def cut(part, n):
 def cell_at(cells, kinds, a, x0, x1, x2, i):
     """Offset of the cell whose coordinate a is i, and 1 if it counts: wrapped, repeated, or nothing beyond."""
     n, kind, counts = cells[a], kinds[a], 1
-    if kind == 1:
+    if kind == PERIODIC_SIDE:
         i = (i + 2 * n) % n
     elif i < 0 or i >= n:
-        counts = 0 if kind == 2 else 1
+        counts = 0 if kind == OPEN_SIDE else 1
         i = 0 if i < 0 else n - 1
     y0 = i if a == 0 else x0
     y1 = i if a == 1 else x1
@@ -58,9 +59,9 @@ def cell_at(cells, kinds, a, x0, x1, x2, i):
 def face_at(starts, shapes, cells, kinds, a, x0, x1, x2, i):
     """Offset of the face whose coordinate across a is i, and 1 if it exists and lets fluid through."""
     n, kind, counts = cells[a], kinds[a], 1
-    if kind == 1:
+    if kind == PERIODIC_SIDE:
         i = (i + 2 * n) % n
-    elif i < 0 or i > n or (kind == 0 and (i == 0 or i == n)):
+    elif i < 0 or i > n or (kind == WALL_SIDE and (i == 0 or i == n)):
         counts = 0
         i = 0
     y0 = i if a == 0 else x0
@@ -170,8 +171,8 @@ def pull(y, w, plus, out, starts, shapes, cells, kinds, axes, scale, weights):
                 c1, m1 = cell_at(cells, kinds, a, x0, x1, x2, i - 1)
                 c3, m3 = cell_at(cells, kinds, a, x0, x1, x2, i + 1)
                 c4, m4 = cell_at(cells, kinds, a, x0, x1, x2, i + 2)
-                first = 1 if kinds[a] == 0 and i == 0 else 0
-                last = 1 if kinds[a] == 0 and i == cells[a] - 1 else 0
+                first = 1 if kinds[a] == WALL_SIDE and i == 0 else 0
+                last = 1 if kinds[a] == WALL_SIDE and i == cells[a] - 1 else 0
                 o = row * n2 + x2
                 on = (weights[ON + p0], weights[ON + p1], weights[ON + p2], weights[ON + p3],
                       weights[ON + m0], weights[ON + m1], weights[ON + m3], weights[ON + m4])  # fmt: skip

@@ -22,6 +22,7 @@ edges only. Cells of one colour share no unknown and read none that another writ
 
 from numba import prange
 
+from keyfluid.boundary import PERIODIC_SIDE
 from keyfluid.kernels.compile import parallel_kernel, row_function
 from keyfluid.kernels.lattice import at
 from keyfluid.solvers.kernels.self_advection import spot
@@ -51,9 +52,9 @@ def gather_edges(v, u, steps, starts, shapes, cells, kinds, axes, x0, x1, x2, sc
             for side in range(4):
                 up_a, up_b = side // 2, side % 2
                 ea, eb = xa + up_a, xb + up_b
-                if kinds[a] != 1 and (ea == 0 or ea == na):
+                if kinds[a] != PERIODIC_SIDE and (ea == 0 or ea == na):
                     continue
-                if kinds[b] != 1 and (eb == 0 or eb == nb):
+                if kinds[b] != PERIODIC_SIDE and (eb == 0 or eb == nb):
                     continue
                 ea, eb = (0 if ea == na else ea), (0 if eb == nb else eb)
                 under_a = ea - 1 if ea > 0 else na - 1
@@ -111,8 +112,8 @@ def gather_residuals(v, u, p, pbar, ra, rc, rb, rd, steps, starts, shapes, cells
         for up in range(2):
             f = 2 * (a - lead) + up
             plane = xa + up
-            wall = kinds[a] != 1 and (plane == 0 or plane == na)
-            y0, y1, y2 = with_axis(x0, x1, x2, a, 0 if kinds[a] == 1 and plane == na else plane)
+            wall = kinds[a] != PERIODIC_SIDE and (plane == 0 or plane == na)
+            y0, y1, y2 = with_axis(x0, x1, x2, a, 0 if kinds[a] == PERIODIC_SIDE and plane == na else plane)
             face = spot(starts, shapes, a, y0, y1, y2) * steps
             faces[f0 + f] = face
             push[f0 + f] = zero if wall else (-scale if up == 1 else scale)

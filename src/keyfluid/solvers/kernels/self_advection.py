@@ -17,6 +17,7 @@ free slip. The viscous part is nu curl w = -nu laplacian v for fields without di
 
 from numba import prange
 
+from keyfluid.boundary import PERIODIC_SIDE
 from keyfluid.kernels.compile import parallel_kernel, row_function
 from keyfluid.kernels.lattice import at
 
@@ -56,7 +57,7 @@ def edge_beside(starts, shapes, cells, kinds, a, b, above, x0, x1, x2):
     xb = x0 if b == 0 else (x1 if b == 1 else x2)
     ea, eb = xa, xb + above
     na, nb = cells[a], cells[b]
-    inside = (kinds[a] == 1 or (0 < ea < na)) and (kinds[b] == 1 or (0 < eb < nb))
+    inside = (kinds[a] == PERIODIC_SIDE or (0 < ea < na)) and (kinds[b] == PERIODIC_SIDE or (0 < eb < nb))
     if eb == nb:
         eb = 0
     under_a = ea - 1 if ea > 0 else na - 1

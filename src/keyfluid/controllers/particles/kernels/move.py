@@ -2,7 +2,7 @@
 
     x1 = x0 + dt (3/2 u0 - 1/2 u_before)            [Madill & Mould 2013, equation 9]
 
-Sides: walls (0) hold a particle inside, periodic ones (1) bring it back on the other side, open ones (2) let it go.
+Sides: walls hold a particle inside, periodic ones bring it back on the other side, open ones let it go.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from keyfluid.boundary import PERIODIC_SIDE, WALL_SIDE
 from keyfluid.controllers.particles.kernels.grid import BLOCKS, corner, read
 from keyfluid.kernels.compile import parallel_kernel, row_function
 
@@ -49,9 +50,9 @@ def velocity_at(packed, x, y, z, inverse, nx, ny, nz):
 @row_function
 def inside(p, side, kind):
     """A coordinate after the rule of its sides."""
-    if kind == 0:
+    if kind == WALL_SIDE:
         return min(max(p, type(p)(0)), side)
-    if kind == 1:
+    if kind == PERIODIC_SIDE:
         if p < 0:
             p += side
         elif p >= side:

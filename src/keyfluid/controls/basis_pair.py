@@ -9,7 +9,7 @@ from keyfluid.fields import Field
 from keyfluid.grid import Grid
 
 
-class Both:
+class BasisPair:
     """f = B_1 c_1 + B_2 c_2, such as winds and vortices."""
 
     def __init__(self, first: Basis, second: Basis) -> None:
@@ -32,7 +32,7 @@ class Both:
         return None
 
     def carry(self, coefficients: np.ndarray, before: Basis) -> np.ndarray:
-        assert isinstance(before, Both)
+        assert isinstance(before, BasisPair)
         cut = before.first.count
         parts = (
             self.first.carry(coefficients[:cut], before.first),

@@ -1,13 +1,14 @@
-"""Commands around a run: new, show, render, export, check, schema."""
+"""Commands on the folder of a run: show, render, export."""
 
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from keyfluid.cli.summary import summary
 
 if TYPE_CHECKING:
     from keyfluid.runs.frames import Frames
@@ -17,29 +18,10 @@ if TYPE_CHECKING:
 Folder = Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)]
 
 
-def new(
-    path: Annotated[Path, typer.Argument(help="The scene file to write.")] = Path("scene.toml"),
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
-) -> None:
-    """Write a commented scene to start from."""
-    from keyfluid.errors import KeyfluidError
-
-    starter = Path(__file__).parent.parent / "gallery" / "starter.toml"
-    if path.exists() and not overwrite:
-        raise KeyfluidError(f"{path}: exists; choose another name or add --overwrite")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(starter.read_text(encoding="utf-8"), encoding="utf-8")
-    except OSError as error:
-        raise KeyfluidError(f"{path}: can't be written: {error.strerror}; choose another place") from None
-    print(f"{path}; run it: keyfluid run {path}")
-
-
 def show(
     folder: Folder, as_json: Annotated[bool, typer.Option("--json", help="result.json, as it is.")] = False
 ) -> None:
     """Sum up a run."""
-    from keyfluid.cli.start import summary
     from keyfluid.errors import KeyfluidError
     from keyfluid.runs.folder import RunFolder
 
@@ -120,30 +102,6 @@ def export(
         outputs = Outputs(problem, frames, place, lambda what, n, of: display(Progress(n, of, what)))
         outputs.write_vdb("vdb/" if own else "")
     print(folder / "vdb" if own else output)
-
-
-def check(
-    everything: Annotated[bool, typer.Option("--all", help="Every kind of advection in 3D too.")] = False,
-) -> None:
-    """Is keyfluid right on this machine? Derivatives, divergence and bits, as a table."""
-    from keyfluid.threads import available
-    from keyfluid.verify import print_table, run_checks
-
-    terminal = sys.stderr.isatty()
-    dots = (lambda rows: print("." * len(rows), end="", file=sys.stderr, flush=True)) if terminal else None
-    rows = run_checks(dots, everything, processes=available())
-    if terminal:
-        print(file=sys.stderr)
-    print_table(rows)
-    if not all(row.passed for row in rows):
-        raise typer.Exit(1)
-
-
-def schema() -> None:
-    """The JSON schema of scene files."""
-    from keyfluid.scenes import schema as scene_schema
-
-    print(json.dumps(scene_schema(), indent=2))
 
 
 def _opened(folder: Path, sets: list[str], allowed: tuple[str, ...]):  # type: ignore[no-untyped-def]

@@ -7,9 +7,11 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from keyfluid.cli.summary import summary
 
 if TYPE_CHECKING:
     from keyfluid.runs.run import RunResult
@@ -37,9 +39,6 @@ WatchScene = Annotated[
     typer.Option("--watch", help="Take up [control] whenever the scene is saved; latest.png shows the last frame."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Progress and result as JSON lines.")]
-
-MOST_DRIFT = 0.05
-"""Share of the mass that may come or go before a run says so."""
 
 LONG = 30.0
 """Seconds from which a run says beforehand what it will take."""
@@ -233,43 +232,3 @@ def _finish(result: RunResult, folder: Path, as_json: bool) -> None:
         for name in ("video.mp4", "video.webp", "strip.png", "report.html", "vdb"):
             if (folder / name).exists() and not (name == "video.webp" and (folder / "video.mp4").exists()):
                 print(folder / name)
-
-
-def summary(metrics: dict[str, Any]) -> list[str]:
-    """The numbers of a run, a line for each thing worth a line."""
-    frames = sum("mass" in entry for entry in metrics["history"])
-    lines = [
-        f"{metrics['status']}: method {metrics['method']}, {frames} frames, {metrics['seconds']:.1f} s, "
-        f"{metrics['threads']} thread{'s' * (metrics['threads'] > 1)}, {metrics['peak_memory_mb']:.0f} MB",
-        f"mass drift {metrics['mass_drift']:.2%}, largest divergence {metrics['max_divergence']:.1e}, "
-        f"force {metrics['force_norm']:.3g} m/s^2",
-    ]
-    lines += _mass_warning(metrics)
-    for key in metrics["keyframes"]:
-        carried = "" if key["transported_iou"] is None else f", carried IoU {key['transported_iou']:.3f}"
-        # Gathering, and a liquid's own volume, go below what carrying the smoke alone can reach.
-        bounded = key["bound"] is not None and key["bound"] <= key["relative_error"]
-        bound = f" (least possible {key['bound']:.3f})" if bounded else ""
-        lines.append(
-            f"keyframe {key['frame']} of {key['field']}: error {key['relative_error']:.3f}{bound}, "
-            f"IoU {key['iou']:.3f}{carried}, mass {key['mass_ratio']:.3f}"
-        )
-    for name in ("pictures", "flows"):
-        lines += [f"{name[:-1]} at {key['frame']}: error {key['relative_error']:.3f}" for key in metrics.get(name, [])]
-    return lines
-
-
-def _mass_warning(metrics: dict[str, Any]) -> list[str]:
-    """A drift of mass beyond 5 % in words: how much, and what helps."""
-    drift, liquid = metrics["mass_drift"], "liquid" in metrics
-    allowed = metrics.get("mass_may_change", [])
-    if abs(drift) <= MOST_DRIFT or "control.equalise" in allowed:
-        return []
-    what, amount = ("liquid", "volume") if liquid else ("smoke", "mass")
-    if "domain.boundary" in allowed and drift < 0:
-        return [f"{-drift:.0%} of the {what} left through open sides or was lost"]
-    long_steps = liquid or any(entry.get("about") == "step size" for entry in metrics["history"])
-    remedy = "take more steps per frame (time.steps_per_frame)"
-    if not long_steps:
-        remedy = "a finer grid (domain.resolution) helps"
-    return [f"warning: the {what} {'lost' if drift < 0 else 'gained'} {abs(drift):.0%} of its {amount}; {remedy}"]

@@ -1,0 +1,49 @@
+"""Coarser grids: one that can't hold the scene is left out, and nothing else that goes wrong there is."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from keyframe_scenes import flat, problem_of
+
+from keyfluid.controllers.keyframes.settings import SearchNumbers
+from keyfluid.controllers.keyframes.stages import plan_stages
+from keyfluid.errors import KeyfluidError, SceneError, SceneErrors
+from keyfluid.scenes.problem import BuiltScene
+
+TEXT = flat('method = "spectral"\ncoarse = 1').replace("resolution = 16", "resolution = 64")
+
+
+def grids():
+    problem = problem_of(TEXT)
+    return [stage.problem.grid.cells for stage in plan_stages(problem, SearchNumbers.of(problem)) if not stage.blur]
+
+
+def test_a_coarser_grid_comes_first():
+    assert grids() == [(32, 24), (64, 48)]
+
+
+def test_a_grid_that_can_not_hold_the_scene_is_left_out(monkeypatch):
+    def too_thin(problem, factor):
+        raise SceneErrors([SceneError("keyframe[0].text", "is thinner than a cell")])
+
+    monkeypatch.setattr(BuiltScene, "coarser", too_thin)
+    assert grids() == [(64, 48)]
+
+
+@pytest.mark.parametrize("error", [KeyfluidError("field: wrong kind"), TypeError("a bug")])
+def test_a_bug_on_a_coarser_grid_is_not_swallowed(monkeypatch, error):
+    def broken(problem, factor):
+        raise error
+
+    monkeypatch.setattr(BuiltScene, "coarser", broken)
+    with pytest.raises(type(error), match=str(error)):
+        grids()
+
+
+def test_faults_survive_the_way_from_another_process():
+    faults = SceneErrors([SceneError("control.window", "is too long"), SceneError("time.fps", "is 0")])
+    again = pickle.loads(pickle.dumps(faults))
+    assert str(again) == "control.window: is too long\ntime.fps: is 0"
+    assert [fault.key for fault in again.faults] == ["control.window", "time.fps"]
