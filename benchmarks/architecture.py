@@ -51,7 +51,7 @@ WORDS = {
     "models": "one step as a list of operators",
     "operators": "forward, tangent and adjoint, one per file",
     "solvers": "Poisson, multigrid, GMRES, FAS",
-    "kernels": "Numba loops",
+    "kernels": "Numba loops that rooms share",
     GROUND: "also boundary, solids, threads, tables",
 }
 """What a room is for, in a few words."""

@@ -36,7 +36,7 @@ IDEAS: dict[str, list[str]] = {
     "all waves, integrated, 1/k": ["control.scaling=1"],
     "all waves, integrated, 1/k^1.5": [],
     "+ coarse grids first": ["control.coarse=2"],
-    "+ price of shear (the default)": ["control.coarse=2", "control.shear=1"],
+    "+ shear penalty (the default)": ["control.coarse=2", "control.shear=1"],
 }
 """Each row against the bare optimiser: no coarse grid, no price. Gauss-Newton-CG and a start from optimal transport:
 spectral_alternatives.py."""
@@ -49,12 +49,12 @@ SETTINGS = {
 
 REMEDIES: dict[str, list[str]] = {
     "none": ["control.shear=0"],
-    "price of shear 0.3": ["control.shear=0.3"],
-    "price of shear 1": ["control.shear=1"],
-    "price of shear 3": ["control.shear=3"],
-    "price of shear 10": ["control.shear=10"],
-    "price of forces alpha 0.01": ["control.shear=0", "control.alpha=0.01"],
-    "price of forces alpha 0.1": ["control.shear=0", "control.alpha=0.1"],
+    "shear penalty 0.3": ["control.shear=0.3"],
+    "shear penalty 1": ["control.shear=1"],
+    "shear penalty 3": ["control.shear=3"],
+    "shear penalty 10": ["control.shear=10"],
+    "force penalty alpha 0.01": ["control.shear=0", "control.alpha=0.01"],
+    "force penalty alpha 0.1": ["control.shear=0", "control.alpha=0.1"],
     "cubic interpolation": ["control.shear=0", "simulation.interpolation=cubic"],
     "backtrace of order 3": ["control.shear=0", "simulation.order=3"],
     "two steps per frame": ["control.shear=0", "time.steps_per_frame=2"],

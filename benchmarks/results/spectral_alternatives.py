@@ -3,7 +3,7 @@
     python benchmarks/results/spectral_alternatives.py [resolution]
 
 All from one scene (disk of equal area to F, 40 steps, float32, one thread, full band, integrated in time, scaled),
-without coarser grids or the price of shear, so that only optimiser or start differ. The cost of Gauss-Newton is
+without coarser grids or the shear penalty, so that only optimiser or start differ. The cost of Gauss-Newton is
 counted in evaluations: a gradient is 3 simulations, so a tangent (2) and an adjoint (2) of a CG iteration are 4/3.
 """
 

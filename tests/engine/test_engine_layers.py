@@ -101,6 +101,7 @@ def test_modules_are_named_in_strings_only_where_it_is_listed():
         ("scenes/schema/domain.py", "from keyfluid.scenes.load import load_scene", "start"),
         ("problem/keyframe.py", "def f():\n    from keyfluid.controllers import march", "lazy"),
         ("controllers/march.py", "from keyfluid.controllers.target import goal", "start"),
+        ("operators/kernels/advect.py", "def f():\n    from keyfluid.models.smoke import Smoke", "lazy"),
         ("runs/run.py", "def f():\n    import keyfluid", "lazy"),
         ("runs/run.py", "from keyfluid import load_scene", "start"),
     ],
@@ -173,6 +174,13 @@ def test_a_folder_without_an_entry_has_no_layer():
     assert room_of("new/thing.py") is None
     assert room_of("io/usd/writer.py") is None
     assert room_of("controllers/anything/plan.py") is not None
+    assert room_of("controllers/anything/deeper/plan.py") is None
+
+
+def test_the_kernels_of_a_room_are_part_of_it():
+    assert room_of("render/kernels/raymarch.py") == room_of("render/volume.py")
+    assert room_of("controllers/target/kernels/goal.py") == room_of("controllers/target/goal.py")
+    assert room_of("kernels/rows.py").name == "kernels"
 
 
 def test_every_knot_gives_one_cycle():

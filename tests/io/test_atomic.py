@@ -100,5 +100,5 @@ def test_an_io_error_of_a_folder_is_not_hidden(tmp_path, monkeypatch):
 
 def test_the_message_names_the_file(tmp_path):
     (tmp_path / "no").write_text("a file")
-    with pytest.raises(KeyfluidError, match=r"no/a: can't be written: .*; free some space or check rights"):
+    with pytest.raises(KeyfluidError, match=r"no/a: can't be written: .*; free some space or check permissions"):
         write_whole(tmp_path / "no" / "a", lambda file: file.write(b""))

@@ -132,9 +132,9 @@ def png_of(path, width, height):
 
 
 HOSTILE = {
-    "thin.vdb": ("vdb", thin_voxels, "cutting its voxels into 8e+03 layers would bring the memory to"),
+    "thin.vdb": ("vdb", thin_voxels, "cutting its voxels into 8e+03 layers would raise memory use to"),
     "thinnest.vdb": ("vdb", lambda path: thin_voxels(path, (1e-100, 1.0, 1.0)), "voxels with equal sides"),
-    "apart.vdb": ("vdb", voxels_apart, "801 x 801 x 801 voxels would bring the memory to"),
+    "apart.vdb": ("vdb", voxels_apart, "801 x 801 x 801 voxels would raise memory use to"),
     "empty.gltf": ("mesh", gltf_without_content, "sparse or compressed accessors"),
     "moving.gltf": ("moving", gltf_without_content, "sparse or compressed accessors"),
     "copies.gltf": ("mesh", gltf_of_many_copies, "the limit is 2048 MiB; reduce the mesh"),
@@ -233,7 +233,7 @@ def test_a_memory_error_is_one_line(tmp_path, monkeypatch, kind):
     }[kind]
     read()
     monkeypatch.setattr(place, fail)
-    with pytest.raises(KeyfluidError, match="too little free memory") as caught:
+    with pytest.raises(KeyfluidError, match="not enough free memory") as caught:
         read()
     assert str(font if kind == "font" else tmp_path / "a") in str(caught.value)
     assert "\n" not in str(caught.value)

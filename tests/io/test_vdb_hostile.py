@@ -187,7 +187,7 @@ def test_absurd_bounding_box(folder: Path) -> None:
     message = read_safely(folder / "box.vdb", bytes(content))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert "voxels would bring the memory to" in message
+    assert "voxels would raise memory use to" in message
     assert "limit is 8 MiB" in message
     assert peak < 2 * LIMIT
 

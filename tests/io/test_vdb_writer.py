@@ -134,7 +134,7 @@ def test_same_input_same_bytes(tmp_path: Path) -> None:
         (VdbGrid("a", np.ones((2, 2))), "three axes"),
         (VdbGrid("a", np.ones((2, 2, 2, 2))), "three axes"),
         (VdbGrid("a", np.ones((2, 2, 2), dtype=complex)), "three axes"),
-        (VdbGrid("a", np.ones((2, 2, 2)), first_index=(2**31 - 1, 0, 0)), "beyond what VDB"),
+        (VdbGrid("a", np.ones((2, 2, 2)), first_index=(2**31 - 1, 0, 0)), "outside the range of VDB"),
         (VdbGrid("a", np.ones((2, 2, 2)), grid_class="level set"), "positive background"),
         (VdbGrid("a", np.ones((2, 2, 2)), transform=np.zeros((4, 4))), "transform"),
         (VdbGrid("a", np.ones((2, 2, 2)), transform=np.diag([1.0, 0, 1, 1])), "invertible"),

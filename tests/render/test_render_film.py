@@ -95,7 +95,7 @@ def test_png_is_exact(tmp_path: Path) -> None:
     assert np.array_equal(np.asarray(Image.open(tmp_path / "seq" / names[3])), frames()[3])
 
 
-@pytest.mark.skipif(not video_available(), reason="MP4 needs PyAV: pip install 'keyfluid[video]'")
+@pytest.mark.skipif(not video_available(), reason="MP4 requires PyAV: pip install 'keyfluid[video]'")
 def test_mp4_comes_back(tmp_path: Path) -> None:
     import av
 

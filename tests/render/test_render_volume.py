@@ -227,7 +227,7 @@ def test_centre_ray_goes_to_look_at() -> None:
         ({"camera": Pinhole((1, 1, 1), (1, 1, 1))}, "same point"),
         ({"camera": Pinhole((1, 1, 4), (1, 1, 1), 0.0)}, "fov"),
         ({"light": KeyAndSky(direction=(0.0, 0.0, 0.0))}, "direction"),
-        ({"up": "x"}, "up is 'x'"),
+        ({"up": "x"}, "domain.up: 'x'"),
         ({"spacing": 0.0}, "spacing"),
         ({"size": (0, 10)}, "empty"),
         ({"solid": np.zeros((2, 2, 2), bool)}, "solids have shape"),

@@ -57,7 +57,7 @@ def test_a_changed_scene_is_named(tmp_path):
     folder = stopped(busy(), tmp_path / "run")
     before = frames_of(folder)
     edit(folder, "buoyancy = 2.0", "buoyancy = -9.0")
-    refused(folder, "smoke.buoyancy was 2.0, is -9.0", "undo that, or add --accept-changes")
+    refused(folder, "smoke.buoyancy was 2.0, is -9.0", "undo the change, or add --accept-changes")
     assert frames_of(folder) == before
     seen = []
     result = keyfluid.resume(folder, threads=1, accept_changes=True, progress=seen.append)
@@ -131,7 +131,7 @@ def test_one_foreign_checkpoint_costs_one_frame(tmp_path):
 def test_a_frame_under_another_name(tmp_path):
     run = keyfluid.run(busy(), tmp_path / "run", threads=1).folder
     shutil.copy(run / "frames" / "0003.npz", run / "frames" / "0005.npz")
-    refused(run, "0005.npz: is frame 3 under another name", "--from 4 makes it again")
+    refused(run, "0005.npz: is frame 3 under another name", "--from 4 recomputes it")
     with pytest.raises(keyfluid.KeyfluidError, match="is frame 3 under another name"):
         keyfluid.open_run(run).frames[5]
 
@@ -225,7 +225,7 @@ def test_a_run_from_before_there_were_records(tmp_path):
     with pytest.raises(keyfluid.KeyfluidError, match="older keyfluid"):
         keyfluid.run(busy(), folder, overwrite=True)
     result = keyfluid.resume(folder, threads=1, accept_changes=True)
-    assert result.metrics["accepted_changes"] == ["begun by an older keyfluid"]
+    assert result.metrics["accepted_changes"] == ["from an older keyfluid"]
     for ours, theirs in zip(result.frames, whole.frames):
         assert ours.densities["density"].tobytes() == theirs.densities["density"].tobytes()
 
@@ -273,7 +273,7 @@ def deflated(path):
 def test_hostile_run_files_are_damaged_files(tmp_path, harm):
     folder = keyfluid.run(STILL, tmp_path / "run", threads=1).folder
     harm(folder / "frames" / "0002.npz")
-    refused(folder, "0002.npz: is", "--from 1 makes it again")
+    refused(folder, "0002.npz: is", "--from 1 recomputes it")
 
 
 def test_every_key_that_names_a_file_is_known():

@@ -124,7 +124,7 @@ def test_a_run_does_not_replace_what_its_scene_reads(tmp_path):
     before = hashes(first.folder)
     refused(
         command("run", write_scene(tmp_path, scene, "other.toml"), "-o", first.folder, "--overwrite"),
-        "is a file that this scene reads",
+        "is read by this scene",
     )
     assert hashes(first.folder) == before
 
@@ -229,7 +229,7 @@ def test_render_export_and_wedge_keep_to_the_rule(tmp_path):
     refused(command("export", run, "-o", tmp_path / "wedge" / "frames"), "holds files that no")
     other = keyfluid.run(scene, tmp_path / "other", threads=1).folder
     before = hashes(other)
-    refused(command("render", run, "-o", other), "holds what keyfluid run wrote")
+    refused(command("render", run, "-o", other), "holds the output of keyfluid run")
     assert hashes(other) == before
 
 
@@ -244,7 +244,7 @@ def test_a_record_that_points_outside_is_not_believed(tmp_path):
     keyfluid.run(STILL, folder, overwrite=True, threads=1)
     assert (tmp_path / "victim.txt").exists()
     (folder / MARKER).write_bytes(b"\xff\x00 nonsense")
-    with pytest.raises(keyfluid.KeyfluidError, match="is damaged; nothing there is touched"):
+    with pytest.raises(keyfluid.KeyfluidError, match="is damaged; nothing was changed"):
         keyfluid.run(STILL, folder, overwrite=True)
 
 

@@ -158,7 +158,7 @@ def test_ascii_ply_of_mixed_polygons_as_trimesh_reads_it(tmp_path):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ((b"element vertex 8", b"element vertex 99999999999"), "promises 99999999999 of 'vertex'"),
+        ((b"element vertex 8", b"element vertex 99999999999"), "claims 99999999999 of 'vertex'"),
         ((b"format", b"comment"), "format"),
         ((b"uchar int", b"uchar sequence"), "not known"),
         ((b"property float x", b"property float q"), "no x, y and z"),

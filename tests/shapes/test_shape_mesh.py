@@ -164,7 +164,7 @@ PLY_HEAD = (
         ("model.fbx", "x", "must end in"),
         ("flat.obj", "v 0 0\nv 1 0\nv 0 1\nf 1 2 3\n", "vertex 'v 0 0' lacks a coordinate; give x, y and z"),
         ("words.obj", OBJ_TRIANGLE + "v one 0 0\nf 1 2 3\n", "a vertex holds something that is not a number"),
-        ("zero.obj", OBJ_TRIANGLE + "f 0 1 2\n", "names vertex 0; the file has vertices 1 to 3"),
+        ("zero.obj", OBJ_TRIANGLE + "f 0 1 2\n", "refers to vertex 0; the file has vertices 1 to 3"),
         ("huge.obj", OBJ_TRIANGLE + f"f 1 2 {10**40}\n", "can't be read"),
         ("fraction.obj", OBJ_TRIANGLE + "f 1 2.5 3\n", "not a number"),
     ],

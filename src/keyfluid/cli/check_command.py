@@ -9,7 +9,7 @@ import typer
 
 
 def check(
-    everything: Annotated[bool, typer.Option("--all", help="Every kind of advection in 3D too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Also check every kind of advection in 3D.")] = False,
 ) -> None:
     """Is keyfluid right on this machine? Derivatives, divergence and bits, as a table."""
     from keyfluid.threads import available

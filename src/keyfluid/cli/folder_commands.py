@@ -19,7 +19,7 @@ Folder = Annotated[Path, typer.Argument(help="The folder of a run.", show_defaul
 
 
 def show(
-    folder: Folder, as_json: Annotated[bool, typer.Option("--json", help="result.json, as it is.")] = False
+    folder: Folder, as_json: Annotated[bool, typer.Option("--json", help="Print result.json unchanged.")] = False
 ) -> None:
     """Sum up a run."""
     from keyfluid.errors import KeyfluidError
@@ -38,19 +38,19 @@ def show(
 def render(
     folder: Folder,
     size: Annotated[int | None, typer.Option(min=16, max=8192, help="Longer side in pixels.")] = None,
-    frame: Annotated[int | None, typer.Option(min=0, help="Only this frame, as a PNG.")] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for them; default: the run's.")] = None,
+    frame: Annotated[int | None, typer.Option(min=0, help="Draw only this frame, as a PNG.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Output folder; default: the run's.")] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Another view, such as camera.fov=40.")
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key, such as camera.fov=40.")
     ] = None,
-    png: Annotated[bool, typer.Option("--png", help="Also every frame as a PNG.")] = False,
+    png: Annotated[bool, typer.Option("--png", help="Also write every frame as a PNG.")] = False,
     view: Annotated[
         str | None,
-        typer.Option(metavar="+z|-z|...", help="With --frame: as a picture key of that view sees it, to paint over."),
+        typer.Option(metavar="+z|-z|...", help="With --frame: draw it as a [[picture]] sees it, to paint over."),
     ] = None,
     extinction: Annotated[
         float | None,
-        typer.Option(min=1e-6, help="With --view: as the key of the picture has it, 1/m; default 6 / longest side."),
+        typer.Option(min=1e-6, help="With --view: as in [[picture]], in 1/m; default 6 / longest side."),
     ] = None,
 ) -> None:
     """Draw the frames of a run again: film and filmstrip, or one still."""
@@ -84,7 +84,9 @@ def render(
 
 def export(
     folder: Folder,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Folder; default: vdb in the run's.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Output folder; default: vdb in the run's.")
+    ] = None,
     names: Annotated[str | None, typer.Option(help="houdini or blender.")] = None,
     up: Annotated[str | None, typer.Option(help="y or z.")] = None,
     half: Annotated[bool, typer.Option("--half", help="Half precision.")] = False,
@@ -114,7 +116,7 @@ def _opened(folder: Path, sets: list[str], allowed: tuple[str, ...]):  # type: i
 
     strange = [change for change in sets if not change.startswith(allowed)]
     if strange:
-        raise KeyfluidError(f"--set {strange[0]}: only {', '.join(allowed)} keys can change after a run")
+        raise KeyfluidError(f"--set {strange[0]}: can't change after a run; only {', '.join(allowed)} keys can")
     place = RunFolder.find(folder)
     problem = build(load_scene(place.path / "scene.toml", sets))
     return problem, Frames(place.frames, problem.grid, list(problem.densities), problem.amount)
@@ -132,9 +134,9 @@ def _seen(
     from keyfluid.scenes.pictures import upright, view_of
 
     if problem.grid.dim == 2 or view not in ("+x", "-x", "+y", "-y", "+z", "-z"):
-        raise KeyfluidError(f"--view {view}: a 3D run is seen from +x, -x, +y, -y, +z or -z")
+        raise KeyfluidError(f"--view {view}: is not a view of a 3D run; use +x, -x, +y, -y, +z or -z")
     if frame is None or frame not in frames.store.indices():
-        raise KeyfluidError("--view: give the --frame to draw, one that the run has")
+        raise KeyfluidError("--view: requires --frame with a frame of the run")
     name = next(iter(problem.densities))
     smoke = density(problem.grid, frames[frame].densities[name])
     pixels = upright(view, view_of(problem.grid, view, extinction).picture(smoke))

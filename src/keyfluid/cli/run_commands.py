@@ -27,16 +27,16 @@ Threads = Annotated[
 ]
 Preview = Annotated[
     int | None,
-    typer.Option(metavar="[RESOLUTION]", help="A coarser grid, nothing else; alone: half the scene's resolution."),
+    typer.Option(metavar="[RESOLUTION]", help="Run on a coarser grid; without a number: half the scene's resolution."),
 ]
 Start = Annotated[
     Path | None,
-    typer.Option("--from", metavar="FOLDER", help="An earlier run, such as a preview, whose forces are the start."),
+    typer.Option("--from", metavar="FOLDER", help="Start from the forces of an earlier run, such as a preview."),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the run that is in the folder.")]
 WatchScene = Annotated[
     bool,
-    typer.Option("--watch", help="Take up [control] whenever the scene is saved; latest.png shows the last frame."),
+    typer.Option("--watch", help="Apply [control] whenever the scene file is saved; latest.png shows the last frame."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Progress and result as JSON lines.")]
 
@@ -67,14 +67,14 @@ def run(
 
 def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)],
-    from_frame: Annotated[int | None, typer.Option("--from", min=0, help="Make later frames again.")] = None,
+    from_frame: Annotated[int | None, typer.Option("--from", min=0, help="Recompute the frames after it.")] = None,
     accept_changes: Annotated[
-        bool, typer.Option("--accept-changes", help="Go on though the scene or the machine is not what it was.")
+        bool, typer.Option("--accept-changes", help="Continue although the scene or the machine has changed.")
     ] = False,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Go on with a run that was stopped or killed; it ends bit-identical to an undisturbed one."""
+    """Continue a run that was stopped or killed; the result is bit-identical to an uninterrupted run."""
     from keyfluid.cli.progress import Display, StopSwitch
     from keyfluid.runs.run import resume as go_on
 
@@ -87,7 +87,7 @@ def resume(
 
 
 def gallery(
-    name: Annotated[str | None, typer.Argument(help="A bundled scene to run; none: list them.")] = None,
+    name: Annotated[str | None, typer.Argument(help="A bundled scene to run; without a name: list them.")] = None,
     output: Out = None,
     set_: Set = None,
     threads: Threads = None,
@@ -119,7 +119,7 @@ def wedge(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Run a scene with several values of a key, and lay the results side by side."""
+    """Run a scene with several values of a key and compare the results side by side."""
     from keyfluid.cli.wedge import contact_sheet, variants, write_table
     from keyfluid.cli.writable import owned_folder
     from keyfluid.scenes import load_scene
@@ -164,7 +164,7 @@ def _bundled_scene(name: str) -> Path:
 
     scenes = bundled()
     if name not in scenes:
-        raise KeyfluidError(f"gallery: {name!r} is not known; use {', '.join(scenes)}")
+        raise KeyfluidError(f"gallery: no scene {name!r}; use {', '.join(scenes)}")
     return scenes[name]
 
 
@@ -224,7 +224,7 @@ def _finish(result: RunResult, folder: Path, as_json: bool) -> None:
     if as_json:
         print(json.dumps({"event": "result", "folder": str(folder), **result.metrics}))
     if not result.finished:
-        print(f"stopped; to go on: keyfluid resume {shlex.quote(str(folder))}", file=sys.stderr)
+        print(f"stopped; to continue: keyfluid resume {shlex.quote(str(folder))}", file=sys.stderr)
         raise typer.Exit(130)
     if not as_json:
         for line in summary(result.metrics):

@@ -18,12 +18,12 @@ def new(
 
     starter = Path(__file__).parent.parent / "gallery" / "starter.toml"
     if path.exists() and not overwrite:
-        raise KeyfluidError(f"{path}: exists; choose another name or add --overwrite")
+        raise KeyfluidError(f"{path}: already exists; choose another name or add --overwrite")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(starter.read_text(encoding="utf-8"), encoding="utf-8")
     except OSError as error:
-        raise KeyfluidError(f"{path}: can't be written: {error.strerror}; choose another place") from None
+        raise KeyfluidError(f"{path}: can't be written: {error.strerror}; choose another folder") from None
     print(f"{path}; run it: keyfluid run {path}")
 
 

@@ -28,7 +28,7 @@ def variants(changes: Sequence[str]) -> dict[str, list[str]]:
         options.append([f"{key.strip()}={value}" for value in split])
     combinations = list(itertools.product(*options))
     if len(combinations) > MOST_RUNS:
-        raise KeyfluidError(f"wedge: {len(combinations)} runs asked for; at most {MOST_RUNS}")
+        raise KeyfluidError(f"wedge: {len(combinations)} runs, at most {MOST_RUNS} are allowed; give fewer values")
     return {SEPARATOR.join(_plain(change) for change in sets): list(sets) for sets in combinations}
 
 

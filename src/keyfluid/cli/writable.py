@@ -34,7 +34,7 @@ def owned_folder(path: Path, kind: str) -> Iterator[OwnedFolder]:
     record = Record.read(path)
     if record is not None and record.header.get("keyfluid") != kind:
         found = record.header.get("keyfluid")
-        raise KeyfluidError(f"{path}: holds what keyfluid {found} wrote; choose another folder with -o")
+        raise KeyfluidError(f"{path}: holds the output of keyfluid {found}; choose another folder with -o")
     if record is None:
         owned = OwnedFolder.claim(path, {"keyfluid": kind, "format": FORMAT})
     else:

@@ -48,7 +48,7 @@ def replacing(path: str | os.PathLike[str], entry: bool = True) -> Iterator[Path
             raise
     except OSError as error:
         reason = error.strerror or str(error)
-        raise DiskError(f"{final}: can't be written: {reason}; free some space or check rights") from None
+        raise DiskError(f"{final}: can't be written: {reason}; free some space or check permissions") from None
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object], entry: bool = True) -> None:

@@ -57,7 +57,7 @@ class Budget:
         total = self.used + count
         if not total <= self.limit:
             raise KeyfluidError(
-                f"{purpose} would bring the memory to {total / 2**20:.6g} MiB, the limit is "
+                f"{purpose} would raise memory use to {total / 2**20:.6g} MiB, above the limit of "
                 f"{self.limit / 2**20:.6g} MiB; {self.advice}"
             )
 
@@ -75,5 +75,5 @@ def enough_memory(name: str) -> Iterator[None]:
         yield
     except MemoryError:
         raise KeyfluidError(
-            f"{name}: this machine has too little free memory for it; close other programs or make it smaller"
+            f"{name}: not enough free memory; close other programs or make it smaller"
         ) from None

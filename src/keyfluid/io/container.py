@@ -51,7 +51,7 @@ def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
             arrays = {name: _array(archive, entry) for name, entry in _entries(archive, path).items()}
         return arrays, _decoded(arrays.pop("meta"))
     except MemoryError:
-        raise KeyfluidError(f"{path}: this machine has too little free memory for it") from None
+        raise KeyfluidError(f"{path}: not enough free memory to read it") from None
     except _FAULTS as error:
         raise damaged(path, error) from None
 
@@ -78,7 +78,7 @@ def damaged(path: Path, error: BaseException) -> KeyfluidError:
     if isinstance(error, FileNotFoundError):
         return KeyfluidError(f"{path}: is missing")
     if isinstance(error, PermissionError):
-        return KeyfluidError(f"{path}: can't be read: {error.strerror}; check its rights")
+        return KeyfluidError(f"{path}: can't be read: {error.strerror}; check its permissions")
     return KeyfluidError(f"{path}: is damaged or cut short")
 
 
@@ -90,7 +90,7 @@ def _entries(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]
         stored = entry.compress_type == zipfile.ZIP_STORED and entry.compress_size == entry.file_size
         name = entry.filename.removesuffix(".npy")
         if not stored or entry.flag_bits & _ENCRYPTED or entry.file_size > size or name in found:
-            raise ValueError("an entry is not as we write it")
+            raise ValueError("an entry that keyfluid does not write")
         found[name] = entry
     if sum(entry.file_size for entry in found.values()) > size:
         raise ValueError("entries overlap")

@@ -51,5 +51,5 @@ def read_ply(path: Path) -> dict[str, np.ndarray]:
         kinds = [line.split()[1:3] for line in lines if line.startswith("property ")]
         table = np.frombuffer(content, [(name, _TYPES[kind]) for kind, name in kinds], count, end + 11)
     except (StopIteration, LookupError, ValueError, OverflowError):
-        raise KeyfluidError(f"{path}: is damaged or cut short, or has other properties than numbers") from None
+        raise KeyfluidError(f"{path}: is damaged or cut short, or has properties that are not numbers") from None
     return {name: np.array(table[name]) for _, name in kinds}

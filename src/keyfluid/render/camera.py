@@ -31,9 +31,9 @@ class Pinhole:
         forward = np.subtract(self.look_at, self.position).astype(np.float64)
         distance = np.linalg.norm(forward)
         if not np.isfinite(distance) or distance == 0.0:
-            raise KeyfluidError("the camera's position and look_at are the same point: move one of them")
+            raise KeyfluidError("camera: position and look_at are the same point; move one of them")
         if not 0.0 < self.fov_degrees < 170.0:
-            raise KeyfluidError(f"the camera's fov is {self.fov_degrees} degrees: give one between 0 and 170")
+            raise KeyfluidError(f"camera.fov: is {self.fov_degrees} degrees; give an angle between 0 and 170")
         forward /= distance
         right = np.cross(forward, up_vector(up))
         if np.linalg.norm(right) < 1e-6:
@@ -46,7 +46,7 @@ class Pinhole:
 def up_vector(up: str) -> NDArray[np.float64]:
     """The unit vector of the up axis, 'y' or 'z'."""
     if up not in ("y", "z"):
-        raise KeyfluidError(f"up is {up!r}: it can be 'y' or 'z'")
+        raise KeyfluidError(f"domain.up: {up!r} is not an axis; use 'y' or 'z'")
     return np.array([0.0, 1.0, 0.0] if up == "y" else [0.0, 0.0, 1.0])
 
 
@@ -81,7 +81,7 @@ def default_camera(
     """
     extent = np.asarray(size, np.float64)
     if extent.shape != (3,) or not np.all(np.isfinite(extent) & (extent > 0)):
-        raise KeyfluidError(f"the domain's size is {size}: a camera needs three lengths above 0")
+        raise KeyfluidError(f"domain.size: is {size}; a camera needs three lengths above 0")
     centre = extent / 2
     front = np.array([0.0, 0.0, 1.0] if up == "y" else [0.0, -1.0, 0.0])
     elevation = math.radians(14.0)

@@ -29,10 +29,10 @@ def stacked(fields: Sequence[ColouredField], dimension: int) -> NDArray[np.float
     for field in fields:
         if np.shape(field.values) != shape or len(shape) != dimension or 0 in shape:
             raise KeyfluidError(
-                f"a field of shape {np.shape(field.values)} can't be drawn here: "
+                f"a field of shape {np.shape(field.values)} can't be drawn here; "
                 f"all fields need one shape of {dimension} axes"
             )
         if not (np.isfinite(field.peak) and field.peak > 0):
-            raise KeyfluidError(f"a field's peak is {field.peak}: it must be above 0")
+            raise KeyfluidError(f"a field's peak is {field.peak}; it must be above 0")
     stack = np.stack([np.asarray(field.values, np.float32) / np.float32(field.peak) for field in fields])
     return np.maximum(np.nan_to_num(stack, copy=False, nan=0.0, posinf=0.0), np.float32(0), out=stack)

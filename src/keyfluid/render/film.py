@@ -52,7 +52,7 @@ def write_png_sequence(frames: Iterable[Frame], folder: PathLike, start: int = 0
 def durations(count: int, fps: float, tick: int) -> list[int]:
     """Milliseconds of each frame, multiples of `tick`; no frame begins more than half a tick off."""
     if not fps > 0:
-        raise KeyfluidError(f"a film at {fps} frames a second can't be shown: give a number above 0")
+        raise KeyfluidError(f"a film at {fps} frames per second can't be shown; give a number above 0")
     begins = [round(1000 * k / fps / tick) * tick for k in range(count + 1)]
     return [max(tick, later - sooner) for sooner, later in pairwise(begins)]
 
@@ -91,7 +91,7 @@ def write_mp4(frames: Iterable[Frame], path: PathLike, fps: float, quality: int 
     """H.264 in an MP4 that any player takes: yuv420p, even sides (an odd one repeats its last row)."""
     if not video_available():
         raise KeyfluidError(
-            "MP4 needs PyAV: install it with pip install 'keyfluid[video]', or write a GIF or WebP"
+            "MP4 requires PyAV; install it with pip install 'keyfluid[video]', or write a GIF or WebP"
         )
     import av
 
@@ -112,7 +112,7 @@ def write_mp4(frames: Iterable[Frame], path: PathLike, fps: float, quality: int 
                 container.mux(stream.encode())
         except av.error.FFmpegError as error:
             raise KeyfluidError(
-                f"{path} can't be written ({error}): free some space or write a GIF or WebP"
+                f"{path} can't be written ({error}); free some space or write a GIF or WebP"
             ) from error
 
 
@@ -129,7 +129,7 @@ def _checked(frames: Iterable[Frame]) -> Iterator[Frame]:
     for frame in frames:
         if frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:
             raise KeyfluidError(
-                f"a frame is {frame.dtype} {frame.shape}: it must be uint8 (height, width, 3)"
+                f"a frame is {frame.dtype} {frame.shape}; it must be uint8 (height, width, 3)"
             )
         if shape not in (None, frame.shape):
             raise KeyfluidError(f"a film's frames differ in size: {shape} and {frame.shape}")

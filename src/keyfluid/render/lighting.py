@@ -47,10 +47,10 @@ class KeyAndSky:
         vector = np.asarray(direction, np.float64)
         length = np.linalg.norm(vector)
         if vector.shape != (3,) or not np.isfinite(length) or length == 0.0:
-            raise KeyfluidError("the light's direction must be three numbers that are not all 0")
+            raise KeyfluidError("light.direction: must be three numbers that are not all 0")
         if not -1.0 < self.forward < 1.0:
             raise KeyfluidError(
-                f"the light's forward scattering is {self.forward}: give a number between -1 and 1"
+                f"light.forward: is {self.forward}; give a number between -1 and 1"
             )
         return vector / length
 
@@ -137,10 +137,10 @@ class LitVolume:
         stack = stacked(fields, 3)
         shape = stack.shape[1:]
         if not (math.isfinite(spacing) and spacing > 0):
-            raise KeyfluidError(f"the spacing is {spacing}: it must be above 0")
+            raise KeyfluidError(f"the spacing is {spacing}; it must be above 0")
         if solid is not None and solid.shape != shape:
             raise KeyfluidError(
-                f"the solids have shape {solid.shape} and the fields {shape}: they must be the same"
+                f"the solids have shape {solid.shape} and the fields {shape}; they must be the same"
             )
         self.spacing = spacing
         self.size = tuple(n * spacing for n in shape)

@@ -35,7 +35,7 @@ def enlarged(values: NDArray, width: int, height: int, blur: float = 0.0) -> NDA
 def picture_size(shape: Sequence[int], size: int) -> tuple[int, int]:
     """Width and height of a picture of a[x, y] whose longer side has `size` pixels."""
     if size < 1:
-        raise KeyfluidError(f"a picture of {size} pixels is empty: give at least 1")
+        raise KeyfluidError(f"a picture of {size} pixels is empty; give at least 1")
     return max(1, round(size * shape[0] / max(shape))), max(1, round(size * shape[1] / max(shape)))
 
 
@@ -59,7 +59,7 @@ def render_plane(
     for name, extra in (("solid", solid), ("target", target)):
         if extra is not None and extra.shape != shape:
             raise KeyfluidError(
-                f"the {name} has shape {extra.shape} and the fields {shape}: they must be the same"
+                f"the {name} has shape {extra.shape} and the fields {shape}; they must be the same"
             )
     width, height = picture_size(shape, size)
     layers = np.stack([np.maximum(enlarged(layer, width, height, blur=0.5), 0) for layer in stack])
@@ -139,7 +139,7 @@ def render_vectors(
     """
     if x_part.shape != y_part.shape or x_part.ndim != 2:
         raise KeyfluidError(
-            f"the parts have shapes {x_part.shape} and {y_part.shape}: a map needs two 2D arrays alike"
+            f"the parts have shapes {x_part.shape} and {y_part.shape}; a map needs two 2D arrays of one shape"
         )
     from PIL import Image, ImageDraw
 

@@ -149,7 +149,7 @@ def _embedded(picture: Picture, description: str) -> str:
     data = _encoded(picture)
     kind = next((kind for mark, place, kind in _KINDS if data[place : place + len(mark)] == mark), None)
     if kind is None:
-        raise KeyfluidError("the report shows PNG, GIF, WebP, JPEG and MP4: this picture is none of them")
+        raise KeyfluidError("the report shows PNG, GIF, WebP, JPEG and MP4; this picture is none of them")
     address = f"data:{kind};base64,{base64.b64encode(data).decode('ascii')}"
     if kind == "video/mp4":
         return f'<video controls autoplay loop muted playsinline src="{address}"></video>'
@@ -171,5 +171,5 @@ def _encoded(picture: Picture) -> bytes:
         return Path(picture).read_bytes()
     except OSError as error:
         raise KeyfluidError(
-            f"{picture} can't be read for the report ({error.strerror}): render it first"
+            f"{picture} can't be read for the report ({error.strerror}); render it first"
         ) from error

@@ -94,7 +94,7 @@ def render_volume(
     full density; by default full smoke as deep as the domain's longest side has an optical depth of 32.
     """
     if min(size) < 1:
-        raise KeyfluidError(f"a picture of {size[0]} x {size[1]} pixels is empty: give at least 1 x 1")
+        raise KeyfluidError(f"a picture of {size[0]} x {size[1]} pixels is empty; give at least 1 x 1")
     volume = LitVolume(
         fields, spacing, light or KeyAndSky(), camera.position, solid, up, extinction, solid_colour
     )

@@ -27,19 +27,19 @@ def go_on_with(place: RunFolder, scene: Scene, from_frames: bool, accept: bool) 
         keys = [line for line in keys if " was not given, is " not in line]
     lines = list(keys)
     if before.transforms != now.transforms:
-        lines.append(f"its transforms were computed by {before.transforms}, here by {now.transforms}")
+        lines.append(f"its transforms were computed by {before.transforms}, this machine uses {now.transforms}")
     notes = machine_notes(before, now)
     if not lines:
         return notes
     told = lines[0] + (f" (and {len(lines) - 1} more)" if len(lines) > 1 else "")
     if not _acceptable(keys, from_frames):
-        way = "undo that, or run the changed scene in another folder"
+        way = "undo the change, or run the changed scene in another folder"
         if not from_frames:
             way += f", from these forces: keyfluid run SCENE --from {place.path}"
         raise KeyfluidError(f"{place.path}: {told} since the run began; {way}")
     if not accept:
         raise KeyfluidError(
-            f"{place.path}: {told} since the run began; undo that, or add --accept-changes to go on with it"
+            f"{place.path}: {told} since the run began; undo the change, or add --accept-changes"
         )
     place.accept(now.after(before, lines))
     return [*lines, *notes]

@@ -107,7 +107,7 @@ class RunFolder:
             return cls.open(path)
         scene = found.scene()
         fingerprint = Fingerprint.of(hashed_scene(scene), __version__)
-        nameless = Fingerprint(**{**vars(fingerprint), "accepted": (None,), "changes": ("begun by an older keyfluid",)})
+        nameless = Fingerprint(**{**vars(fingerprint), "accepted": (None,), "changes": ("from an older keyfluid",)})
         owned = OwnedFolder(found.path, Record(found.path, nameless.header(), {}))
         owned.lock()
         owned.record.files = {name: (found.path / name).stat().st_size for name in _names_there(found.path, scene.name)}
@@ -186,11 +186,11 @@ def _replaced(place: Path, record: Record, scene: Scene, fingerprint: Fingerprin
     """A folder whose run was moved aside for a new one."""
     kind = record.header.get("keyfluid")
     if kind != "run":
-        raise KeyfluidError(f"{place}: holds what keyfluid {kind} wrote; choose another folder with -o")
+        raise KeyfluidError(f"{place}: holds the output of keyfluid {kind}; choose another folder with -o")
     if not overwrite:
         raise KeyfluidError(
-            f"{place}: holds another run; choose another folder, add --overwrite to replace it, "
-            f"or go on with it: keyfluid resume {place}"
+            f"{place}: already holds a run; choose another folder, add --overwrite to replace it, "
+            f"or continue it: keyfluid resume {place}"
         )
     owned = OwnedFolder.open(place)
     try:
@@ -226,7 +226,8 @@ def _fingerprint(place: Path, record: Record | None) -> Fingerprint | None:
     if record is None:
         return None
     if record.header.get("keyfluid") != "run":
-        raise KeyfluidError(f"{place}: holds what keyfluid {record.header.get('keyfluid')} wrote, no run")
+        kind = record.header.get("keyfluid")
+        raise KeyfluidError(f"{place}: holds the output of keyfluid {kind}, not a run; give the folder of a run")
     try:
         return Fingerprint.read(record.header)
     except KeyfluidError as error:

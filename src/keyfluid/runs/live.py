@@ -42,7 +42,7 @@ class LiveRun:
     def __init__(self, scene: Scene | str | Path, overrides: Sequence[str] = ()) -> None:
         self.scene = scene if isinstance(scene, Scene) else load_scene(scene, overrides)
         if self.scene.control.method != "particles":
-            raise SceneError("control.method", f"{self.scene.control.method!r} can't be run live; 'particles' can")
+            raise SceneError("control.method", f"{self.scene.control.method!r} can't run live; use 'particles'")
         self.problem = build(self.scene)
         self._control: Any = self.scene.control
         self.simulation = Simulation(self.problem, self._control)
@@ -124,4 +124,4 @@ class LiveRun:
             if field is None or cloud.name == field:
                 return cloud
         known = ", ".join(self.problem.densities)
-        raise KeyfluidError(f"{field!r} is not a kind of smoke of this scene; it has {known}")
+        raise KeyfluidError(f"{field!r} is not a field of this scene; use {known}")

@@ -64,14 +64,14 @@ def run(
     if not isinstance(scene, Scene):
         scene = load_scene(scene, overrides)
     elif overrides:
-        raise KeyfluidError("overrides: a scene that is already loaded is changed with load_scene, or in Python")
+        raise KeyfluidError("overrides: the scene is already loaded; pass them to load_scene")
     problem = build(scene, after_a_second(progress))
     choose_threads(problem, threads)
     return run_problem(problem, folder, overwrite, progress, should_stop)
 
 
 def choose_threads(problem: BuiltScene, wanted: int | None) -> None:
-    """As many threads as asked for; if nobody asked, one for small grids and all cores for others."""
+    """As many threads as requested; by default one for small grids and all cores for others."""
     set_threads(wanted if wanted is not None else 1 if problem.grid.count < SMALL_GRID else available())
 
 
@@ -121,11 +121,11 @@ def resume(
     progress: Listener | None = None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> RunResult:
-    """Go on with a run that was stopped or killed; it ends bit-identical to an undisturbed one.
+    """Continue a run that was stopped or killed; the result is bit-identical to an uninterrupted run.
 
-    from_frame: make the frames after this one again. Without it, a finished run is only checked.
-    accept_changes: go on though the scene, its files or the machine's transforms are not what the run began with,
-    where that can make sense; result.json then says what changed.
+    from_frame: recompute the frames after this one. Without it, a finished run is only checked.
+    accept_changes: continue although the scene, its files or the machine's transforms have changed since the run
+    started, where that makes sense; result.json then lists what changed.
     """
     place = RunFolder.adopt(folder) if accept_changes else RunFolder.open(folder)
     try:
@@ -134,8 +134,8 @@ def resume(
         controller = controller_for(method)
         if from_frame is not None and not controller.begins_from_frames:
             raise KeyfluidError(
-                f'--from {from_frame}: method "{method}" finds the forces of all frames together and can\'t begin from '
-                "one; resume it without --from"
+                f'--from {from_frame}: method "{method}" optimises all frames together and can\'t start from one; '
+                "resume it without --from"
             )
         notes = go_on_with(place, scene, controller.begins_from_frames, accept_changes)
         problem = build(scene, after_a_second(progress))
@@ -159,7 +159,7 @@ def _keep_apart(scene: Scene, folder: str | Path | None) -> None:
     read["control.start"] = getattr(scene.control, "start", None)
     for key, other in read.items():
         if folder is not None and other is not None and Path(other).resolve() == Path(folder).resolve():
-            raise SceneError(key, f"{other} is where this run would be written; choose another folder with -o")
+            raise SceneError(key, f"{other} is the output folder of this run; choose another one with -o")
 
 
 def _finished(place: RunFolder) -> Result | None:
@@ -214,14 +214,14 @@ def _go(session: Session, controller: Method, plan: Plan, progress: Listener | N
 
 
 def _to_resume(error: KeyfluidError, session: Session) -> KeyfluidError:
-    """The same error, with the line to go on where there is something to go on from."""
+    """The same error, with the command to resume where there is something to resume from."""
     if not isinstance(error, DiskError | WorkerDied) or session.folder is None or not session.can_go_on:
         return error
     return type(error)(f"{error}, then: keyfluid resume {session.folder.path}")
 
 
 def _leave_word(session: Session) -> None:
-    """Say in result.json that the run stands still, unless even that can't be written."""
+    """Record in result.json that the run has stopped, unless even that can't be written."""
     try:
         session.write_result("stopped")
     except KeyfluidError:

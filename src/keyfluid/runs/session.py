@@ -257,7 +257,7 @@ class Session:
             return folder.load_checkpoint()
         except KeyfluidError as error:
             whole = folder.frames.whole()
-            raise KeyfluidError(f"{error}; {self._way_out(whole, 'goes on from the last whole frame')}") from None
+            raise KeyfluidError(f"{error}; {self._way_out(whole, 'continues from the last intact frame')}") from None
 
     def _require_nothing_lost(self, folder: RunFolder) -> None:
         """Without a checkpoint a run begins again; raise where that would give up frames that it could go on from."""
@@ -265,7 +265,7 @@ class Session:
         if whole > 1 and self._films.begins_from_frames:
             raise KeyfluidError(
                 f"{folder.path}: has {whole + 1} frames but no checkpoint; "
-                f"{self._way_out(whole, 'goes on from the last whole frame')}"
+                f"{self._way_out(whole, 'continues from the last intact frame')}"
             )
 
     def _check_frames(self, folder: RunFolder, last: int) -> None:
@@ -273,7 +273,7 @@ class Session:
             try:
                 folder.frames.check(index)
             except KeyfluidError as error:
-                raise KeyfluidError(f"{error}; {self._way_out(index - 1, 'makes it again')}") from None
+                raise KeyfluidError(f"{error}; {self._way_out(index - 1, 'recomputes it')}") from None
 
     def _way_out(self, whole: int, what: str) -> str:
         """Of damage: from the last frame that is whole, where a method can begin from one."""

@@ -32,7 +32,7 @@ def need_method(problem: BuiltScene) -> None:
     """Raise for methods that can't change while they run."""
     if problem.scene.control.method != "particles":
         raise KeyfluidError(
-            f"--watch: method {problem.scene.control.method!r} can't change while it runs; 'particles' can"
+            f"--watch: method {problem.scene.control.method!r} can't change during a run; only 'particles' can"
         )
 
 
@@ -64,19 +64,19 @@ class Watch:
             if scene.control.method == "particles":
                 ParticleNumbers.of(scene.control, self.problem.grid)
         except KeyfluidError as error:
-            self._say(f"{self.path.name} was saved with faults and is not taken up: {str(error).splitlines()[0]}")
+            self._say(f"{self.path.name} has errors and is ignored: {str(error).splitlines()[0]}")
             return current
         if scene.control.method != current.method:
-            self._say(f"control.method can't change while a run goes on; it stays {current.method!r}")
+            self._say(f"control.method: can't change during a run; it stays {current.method!r}")
             return current
         if scene.control != current:
             self._changes.append({"frame": frame, "control": scene.control.model_dump(mode="json")})
             content = json.dumps(self._changes, indent=2).encode()
             with self.folder.writing("changes.json", again=True) as path:
                 write_whole(path, lambda file: file.write(content))
-            self._say(f"[control] of {self.path.name} taken up at frame {frame}")
+            self._say(f"[control] of {self.path.name} applied from frame {frame} on")
         if scene.model_copy(update={"control": current}) != self.problem.scene.model_copy(update={"control": current}):
-            self._say(f"{self.path.name} differs outside of [control] too; that needs a new run")
+            self._say(f"{self.path.name} also differs outside [control]; start a new run for that")
         return scene.control
 
     def show(self, frames: Frames, index: int) -> None:

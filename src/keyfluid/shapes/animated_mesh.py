@@ -135,7 +135,7 @@ class SkinnedMesh(AnimatedMesh):
         times = np.linspace(0.0, scene.duration, _BOX_SAMPLES)
         self._box = _box_around(vertices[faces] for vertices, faces in map(scene.triangles, times))
         if not np.all(np.isfinite(self._box)):
-            raise KeyfluidError(f"mesh {name}: its animation leaves the range of numbers; the file is broken")
+            raise KeyfluidError(f"mesh {name}: its animation holds numbers out of range; the file is broken")
 
     @property
     def duration(self) -> float:
@@ -168,12 +168,14 @@ def sequence_files(pattern: Path) -> list[Path]:
             if path.suffix.lower() in MESH_SUFFIXES and fits(path.name) and path.is_file()
         ]
     except OSError as error:
-        raise KeyfluidError(f"mesh sequence {pattern}: can't be listed: {error.strerror}; check its rights") from None
+        raise KeyfluidError(
+            f"mesh sequence {pattern}: can't be listed: {error.strerror}; check its permissions"
+        ) from None
     if not files:
-        raise KeyfluidError(f"mesh sequence {_shown(pattern)}: no mesh file has such a name (walk.####.obj)")
+        raise KeyfluidError(f"mesh sequence {_shown(pattern)}: no mesh file matches; name them like walk.####.obj")
     if len(files) > MOST_FILES:
         raise KeyfluidError(
-            f"mesh sequence {pattern}: {len(files)} files have such a name; {MOST_FILES} is the most, give a narrower "
+            f"mesh sequence {pattern}: {len(files)} files match, at most {MOST_FILES} are read; give a narrower "
             "pattern"
         )
     return sorted(files, key=lambda path: natural_order(path.name))

@@ -127,7 +127,7 @@ def _check_header(file: BinaryIO, path: Path) -> None:
         raise ValueError("it holds Python objects")
     count = math.prod(shape)
     if min(shape, default=0) < 0 or count * dtype.itemsize > path.stat().st_size - head.tell():
-        raise ValueError(f"its header promises {count} values of {dtype}; the file is too short for them")
+        raise ValueError(f"its header claims {count} values of {dtype}; the file is too short for them")
     try:
         # As they are in the file, as float64, and where columns come first those once more in order.
         each = dtype.itemsize + _DOUBLE * (2 if in_columns else 1)

@@ -30,7 +30,7 @@ class AccessorReader:
     def __call__(self, index: int, expected: str) -> np.ndarray:
         accessor = entry(self.file.document, "accessors", index)
         if "sparse" in accessor or "bufferView" not in accessor:
-            raise KeyfluidError("sparse or compressed accessors are not read; export without them")
+            raise KeyfluidError("sparse or compressed accessors are not supported; export without them")
         if word(accessor, "type") != expected:
             raise KeyfluidError(f"accessors[{index}] must be of type {expected}")
         kind = _TYPES.get(whole(accessor, "componentType"))
@@ -47,7 +47,7 @@ class AccessorReader:
             raise KeyfluidError(f"accessors[{index}]: {count} values do not fit their buffer of {len(data)} bytes")
         normalized = flag(accessor, "normalized")
         if normalized and kind is np.float32:
-            raise KeyfluidError(f"accessors[{index}]: only whole numbers can be normalized")
+            raise KeyfluidError(f"accessors[{index}]: only integers can be normalized")
         self.file.budget.spend(count * width * (stored.itemsize + (24 if normalized else 0)), f"{count} values")
         values = np.ndarray((count, width), stored, data, start + offset, (stride, stored.itemsize)).copy()
         if normalized:

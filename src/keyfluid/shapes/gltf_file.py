@@ -85,7 +85,7 @@ def file_in_folder(folder: Path, uri: str) -> Path:
     """The file that a relative URI names, if it lies in the folder or below."""
     name = unquote(uri, errors="replace")
     shown = repr(uri[:60])
-    outside = KeyfluidError(f"it refers to {shown}; copy that into the mesh's own folder, only files there are read")
+    outside = KeyfluidError(f"it refers to {shown}; only files in the mesh's own folder are read, copy it there")
     if not name or ":" in name or "\\" in name or "\0" in name or name.startswith("/"):
         raise outside
     try:
@@ -103,7 +103,7 @@ def file_in_folder(folder: Path, uri: str) -> Path:
 def _chunks(content: memoryview) -> tuple[bytes, memoryview | None]:
     """The JSON and, if there is one, the binary chunk."""
     if len(content) < 20 or content[:4] != _MAGIC:
-        raise KeyfluidError("it is no glb file")
+        raise KeyfluidError("it is not a glb file")
     version, length = struct.unpack("<II", content[4:12])
     if version != _VERSION or length > len(content):
         raise KeyfluidError(f"its glb header has version {version} and length {length}; is it cut short?")

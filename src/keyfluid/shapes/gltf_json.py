@@ -29,7 +29,7 @@ def parse_json(text: bytes, budget: Budget) -> Json:
     except ValueError as error:
         raise KeyfluidError(f"its JSON is broken ({' '.join(str(error).split())[:120]})") from None
     if not isinstance(document, dict):
-        raise KeyfluidError("its JSON is no object")
+        raise KeyfluidError("its JSON is not an object")
     return document
 
 
@@ -115,4 +115,4 @@ def _is_number(value: Any) -> bool:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")

@@ -65,7 +65,7 @@ def read_still_gltf(path: Path, budget: Budget) -> tuple[np.ndarray, np.ndarray]
 def read_tree(document: Json) -> NodeTree:
     nodes = entries(document, "nodes")
     if len(nodes) > _MOST_NODES:
-        raise KeyfluidError(f"it has {len(nodes)} nodes; {_MOST_NODES} is the most, join its meshes")
+        raise KeyfluidError(f"it has {len(nodes)} nodes, at most {_MOST_NODES} are allowed; join its meshes")
     children = [indices(node, "children", len(nodes)) for node in nodes]
     if "scenes" in document:
         roots = indices(entry(document, "scenes", whole(document, "scene", 0)), "nodes", len(nodes))
@@ -111,7 +111,7 @@ def _mesh(file: GltfFile, mesh: int, read: AccessorReader) -> Iterator[tuple[np.
         file.budget.spend(8 * len(corners) * (2 if mode == _TRIANGLES else 5), "its triangles")
         faces = _triangles(corners, mode)
         if faces.size and (faces.max() >= len(vertices) or faces.min() < 0):
-            raise KeyfluidError(f"a face names vertex {faces.max()} of {len(vertices)}")
+            raise KeyfluidError(f"a face refers to vertex {faces.max()} of {len(vertices)}")
         yield vertices, faces, primitive
 
 

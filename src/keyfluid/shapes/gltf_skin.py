@@ -142,7 +142,7 @@ def read_skinned_scene(path: Path) -> SkinnedScene:
         except KeyfluidError as error:
             raise KeyfluidError(f"mesh {path}: {error}") from None
         except OSError as error:
-            raise KeyfluidError(f"mesh {path} can't be read: {error.strerror}; check its rights") from None
+            raise KeyfluidError(f"mesh {path} can't be read: {error.strerror}; check its permissions") from None
 
 
 def _read(file: GltfFile) -> SkinnedScene:
@@ -180,7 +180,7 @@ def _skin(file: GltfFile, skin: Json, attributes: Json, read: AccessorReader, co
     joint = np.hstack(joints).astype(np.int64)
     nodes = np.asarray(indices(skin, "joints", len(entries(file.document, "nodes"))), dtype=np.int64)
     if joint.max() >= len(nodes) or joint.min() < 0:
-        raise KeyfluidError(f"a vertex names joint {joint.max()} of {len(nodes)}")
+        raise KeyfluidError(f"a vertex refers to joint {joint.max()} of {len(nodes)}")
     inverse_bind = np.tile(np.eye(4), (len(nodes), 1, 1))
     given = optional(skin, "inverseBindMatrices")
     if given is not None:
@@ -195,7 +195,7 @@ def _skin(file: GltfFile, skin: Json, attributes: Json, read: AccessorReader, co
 def _channels(animation: Json, nodes: int, read: AccessorReader) -> Iterator[Channel]:
     described = entries(animation, "channels")
     if len(described) > _MOST_CHANNELS:
-        raise KeyfluidError(f"its animation has {len(described)} curves; {_MOST_CHANNELS} is the most")
+        raise KeyfluidError(f"its animation has {len(described)} curves, at most {_MOST_CHANNELS} fit; remove some")
     for channel in described:
         target = inner(channel, "target")
         node, path = optional(target, "node"), word(target, "path")
@@ -211,7 +211,7 @@ def _channels(animation: Json, nodes: int, read: AccessorReader) -> Iterator[Cha
         values = read(whole(sampler, "output"), "VEC4" if path == "rotation" else "VEC3").astype(float)
         per_key = 3 if interpolation == "CUBICSPLINE" else 1
         if len(times) == 0 or len(values) < per_key * len(times) or np.any(np.diff(times) < 0):
-            raise KeyfluidError("an animation curve has no keys, too few values or times that do not rise")
+            raise KeyfluidError("an animation curve has no keys, too few values or times that do not increase")
         if not (np.all(np.isfinite(times)) and np.all(np.isfinite(values))):
             raise KeyfluidError("an animation curve holds values that are not finite")
         yield Channel(node, path, interpolation, times, values)

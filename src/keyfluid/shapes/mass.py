@@ -68,7 +68,7 @@ def resize_to_mass(
             raise KeyfluidError(
                 f"can't resize to a mass of {mass:.4g}: at {found:.4g} the shape already touches the "
                 f"walls of the domain ({' x '.join(f'{side:.3g}' for side in domain)} m); use less smoke, "
-                "another place or mass = 'match'"
+                "another center or mass = 'match'"
             )
         if previous is not None and found > 0 and scale != previous[0] and found != previous[1]:
             slope = np.log(found / previous[1]) / np.log(scale / previous[0])

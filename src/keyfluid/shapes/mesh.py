@@ -120,7 +120,7 @@ def read_triangles(path: Path, budget: Budget | None = None) -> tuple[np.ndarray
         except KeyfluidError as fault:
             raise KeyfluidError(f"mesh {path} can't be read: {fault}") from None
         except OSError as error:
-            raise KeyfluidError(f"mesh {path} can't be read: {error.strerror}; check its rights") from None
+            raise KeyfluidError(f"mesh {path} can't be read: {error.strerror}; check its permissions") from None
 
 
 def require_mesh_extra() -> None:

@@ -43,7 +43,7 @@ def read_obj(path: Path, budget: Budget) -> tuple[np.ndarray, np.ndarray]:
     named = np.concatenate(corners) - 1
     if named.size and (named.min() < 0 or named.max() >= known):
         wrong = int(named.min() if named.min() < 0 else named.max()) + 1
-        raise KeyfluidError(f"a face names vertex {wrong}; the file has vertices 1 to {known}")
+        raise KeyfluidError(f"a face refers to vertex {wrong}; the file has vertices 1 to {known}")
     sizes = np.concatenate(counts)
     triangles, owner = triangulate(named, sizes, budget)
     if len(sizes) and sizes.min() != sizes.max():

@@ -92,7 +92,7 @@ def _header(content: bytes) -> tuple[list[_Element], str | None, int]:
             case ["property", "list", count, kind, name] if {count, kind} <= set(_TYPES) and elements:
                 elements[-1].properties.append(_property(name, count, kind, order))
             case _:
-                raise KeyfluidError(f"its header has a line that is not known: {line.strip()[:60]!r}")
+                raise KeyfluidError(f"its header has an unknown line: {line.strip()[:60]!r}")
     return elements, order, end + 1
 
 
@@ -117,7 +117,7 @@ def _rows(
         nothing = np.zeros(0), np.zeros(0, np.int64)
         return {p.name: nothing for p in element.properties}, position
     if element.rows * element.least_row() > len(content) - position:
-        raise KeyfluidError(f"its header promises {element.rows} of {element.name[:40]!r}; the file is too short")
+        raise KeyfluidError(f"its header claims {element.rows} of {element.name[:40]!r}; the file is too short")
     counts, length = _first_row(element, content, position)
     if element.rows * length <= len(content) - position:
         fields = [

@@ -32,14 +32,14 @@ def read_stl(path: Path, budget: Budget) -> tuple[np.ndarray, np.ndarray]:
                 corners = np.frombuffer(file.read(size - _HEAD.itemsize), _FACET)["corners"]
                 return _loose(corners.reshape(-1, 3).astype(float))
         if not head.lstrip()[:5].lower() == b"solid":
-            raise KeyfluidError("it is no ASCII STL, and for a binary one it has the wrong length; is it cut short?")
+            raise KeyfluidError("it is not an ASCII STL, and too short or too long for a binary one; is it cut short?")
         file.seek(0)
         budget.require(_LARGEST_BLOCK, "a block of lines")
         points, facets = [np.zeros(0)], 0
         for lines in line_blocks(file):
             rows = [line[6:] for line in lines if line[:6].lower() == b"vertex"]
             if not all(len(row.split()) == 3 for row in rows):
-                raise KeyfluidError("a vertex has more or less than three coordinates; the file is broken")
+                raise KeyfluidError("a vertex does not have three coordinates; the file is broken")
             found = all_numbers(b" ".join(rows), float, "a vertex")
             budget.spend(2 * found.nbytes + 8 * len(rows), "its vertices")
             points.append(found)

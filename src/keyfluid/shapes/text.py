@@ -41,7 +41,7 @@ class Text(Drawing):
             raise KeyfluidError(f"align {self.align!r} must be left, center or right")
         if len(self.text) > _LONGEST:
             raise KeyfluidError(
-                f"text has {len(self.text)} characters; {_LONGEST} is the most that is drawn"
+                f"text has {len(self.text)} characters, at most {_LONGEST} are allowed; shorten it"
             )
         _ = self.outlines
 
@@ -120,7 +120,7 @@ def _check_outlines(font: Any, characters: list[str], path: Path) -> None:
         raise KeyfluidError(f"font {path} can't draw {character!r}: {_line(error)}") from None
     if points > _MOST_POINTS:
         raise KeyfluidError(
-            f"font {path} draws this text with {points} points; {_MOST_POINTS} is the most, choose a plainer font"
+            f"font {path} draws this text with {points} points, at most {_MOST_POINTS} fit; choose a plainer font"
         )
 
 

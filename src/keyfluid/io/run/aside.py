@@ -33,7 +33,7 @@ def move_aside(folder: OwnedFolder, inputs: Collection[Path] = ()) -> None:
         folder.forget()
         return
     if os.path.lexists(aside) and (aside.is_symlink() or not aside.is_dir() or any(aside.iterdir())):
-        raise KeyfluidError(f"{aside}: is not keyfluid's and stands where the old run would be kept; move it away")
+        raise KeyfluidError(f"{aside}: was not written by keyfluid, and the old run would be kept there; move it away")
     aside.mkdir(exist_ok=True)
     _move(folder.path, aside, folder.present())
     folder.record.close()
@@ -87,7 +87,7 @@ def _require_replaceable(folder: OwnedFolder, inputs: Collection[Path]) -> None:
                 continue
             if same:
                 raise KeyfluidError(
-                    f"{folder.path / name}: is a file that this scene reads and would be replaced; "
+                    f"{folder.path / name}: is read by this scene and would be replaced; "
                     "choose another folder with -o"
                 )
 

@@ -110,13 +110,13 @@ def machine_notes(before: Fingerprint, now: Fingerprint) -> list[str]:
     """Differences that are not expected to change a bit, each as a line."""
     notes = []
     if before.version != now.version:
-        notes.append(f"begun with keyfluid {before.version}, resumed with {now.version}")
+        notes.append(f"started with keyfluid {before.version}, resumed with {now.version}")
     for name in sorted({*before.packages, *now.packages}):
         old, new = before.packages.get(name, "none"), now.packages.get(name, "none")
         if old != new and not (name == "ducc0" and "none" in (old, new)):
-            notes.append(f"begun with {name} {old}, resumed with {new}")
+            notes.append(f"started with {name} {old}, resumed with {new}")
     if (before.cpu, before.features) != (now.cpu, now.features):
-        notes.append(f"begun on a processor {before.cpu}, resumed on {now.cpu}; the last digits may differ")
+        notes.append(f"started on {before.cpu}, resumed on {now.cpu}; the last digits may differ")
     return notes
 
 

@@ -68,7 +68,7 @@ class OwnedFolder:
         try:
             record = Record.read(path)
             if record is None:
-                raise KeyfluidError(f"{path}: carries no record of keyfluid's; nothing there is touched")
+                raise KeyfluidError(f"{path}: has no keyfluid record; nothing was changed")
             folder.record = record
             folder.sweep()
             folder.settle()
@@ -135,7 +135,7 @@ class OwnedFolder:
                 self.record.wrote(name, path.stat().st_size)
         except OSError as error:
             reason = error.strerror or str(error)
-            raise DiskError(f"{path}: can't be written: {reason}; free some space or check rights") from None
+            raise DiskError(f"{path}: can't be written: {reason}; free some space or check permissions") from None
 
     def expect(self, names: Iterable[str]) -> None:
         """List files that will be written soon, all at once: one wait for the disk instead of one for each."""

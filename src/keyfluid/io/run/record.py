@@ -45,11 +45,11 @@ class Record:
             with path.open("rb") as file:
                 content = file.read(min(_MOST_BYTES, path.stat().st_size) + 1)
         except OSError as error:
-            raise KeyfluidError(f"{path}: can't be read: {error.strerror or error}; check its rights") from None
+            raise KeyfluidError(f"{path}: can't be read: {error.strerror or error}; check its permissions") from None
         lines = content.decode("utf-8", _NOT_UTF8).split("\n")
         header = _object(lines[0])
         if len(content) > _MOST_BYTES or "keyfluid" not in header:
-            raise KeyfluidError(f"{path}: is damaged; nothing there is touched; choose another folder")
+            raise KeyfluidError(f"{path}: is damaged; nothing was changed; choose another folder")
         files: dict[str, int | None] = {}
         for line in lines[1:]:
             _apply(_object(line), files)

@@ -72,5 +72,5 @@ def read_result(path: Path) -> Result | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError, ValidationError):
-        raise KeyfluidError(f"{path}: is damaged; resume the run to write it anew") from None
+        raise KeyfluidError(f"{path}: is damaged; resume the run to rewrite it") from None
     return content

@@ -18,7 +18,7 @@ class Cursor:
         start = self.position
         if count < 0 or count > len(self.data) - start:
             raise KeyfluidError(
-                f"the file is damaged or cut short: byte {start} promises {count} more bytes, "
+                f"the file is damaged or cut short: byte {start} needs {count} more bytes, "
                 f"{len(self.data) - start} are left"
             )
         self.position = start + count

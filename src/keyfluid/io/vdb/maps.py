@@ -45,7 +45,7 @@ def decode_map(cursor: Cursor) -> np.ndarray:
         matrix[:3, 3] = numbers[:3]
         matrix[:3, :3] = np.diag(numbers[3:6])
     else:
-        raise KeyfluidError(f"a transform of type {kind[:40]!r} cannot be read; only affine ones can")
+        raise KeyfluidError(f"transforms of type {kind[:40]!r} are not supported; use an affine one")
     _require_invertible(matrix)
     matrix[3] = 0, 0, 0, 1
     return matrix
@@ -61,4 +61,4 @@ def _require_invertible(matrix: np.ndarray) -> None:
         if not (np.isfinite(matrix).all() and np.isfinite(volume) and np.isfinite(1 / volume)):
             raise KeyfluidError("the transform of a grid is not finite or not invertible")
     if np.abs(matrix[3] - [0, 0, 0, 1]).max() > 1e-9:
-        raise KeyfluidError("the transform of a grid is projective; only affine ones are known here")
+        raise KeyfluidError("the transform of a grid is projective; only affine ones are supported")

@@ -68,7 +68,7 @@ def decode_metadata(cursor: Cursor) -> dict[str, Any]:
     """Entries of unknown type are left out; vectors come as tuples."""
     count = cursor.number("I")
     if count > _MOST_ENTRIES:
-        raise KeyfluidError(f"the file is damaged: it promises {count} metadata entries")
+        raise KeyfluidError(f"the file is damaged: it claims {count} metadata entries")
     entries: dict[str, Any] = {}
     for _ in range(count):
         name, kind = cursor.string(), cursor.string()

@@ -160,7 +160,7 @@ def _read_grid(
     # Least and largest value say it without a mask as large as the grid; NaN passes through both.
     extremes = (data.min(), data.max()) if data.size else (0.0, 0.0)
     if not (np.isfinite(extremes).all() and np.isfinite(background).all()):
-        raise KeyfluidError("holds values that are infinite or not a number; fix it where it was made")
+        raise KeyfluidError("holds values that are infinite or not a number; fix it in the program that wrote it")
     return _make_grid(descriptor, data, first, transform, background, metadata)
 
 

@@ -47,7 +47,7 @@ class Topology:
 
 def read_topology(cursor: Cursor, form: ValueFormat, budget: Budget) -> Topology:
     if cursor.number("i") != 1:
-        raise KeyfluidError("the file is damaged: a tree has one buffer, this one claims another number")
+        raise KeyfluidError("the file is damaged: a tree claims more or fewer than its one buffer")
     topology = Topology(form.read_value(cursor))
     tile_count, child_count = cursor.number("I"), cursor.number("I")
     record = np.dtype([("origin", "<i4", 3), ("value", form.dtype, (form.components,)), ("active", "u1")])

@@ -47,7 +47,7 @@ def read_values(
     """All values of a node, shape (active.size, components); those of its children are meaningless."""
     flag = cursor.number("B")
     if flag > layout.ALL_STORED:
-        raise KeyfluidError(f"the file is damaged: byte {cursor.position - 1} is no flag of a node")
+        raise KeyfluidError(f"the file is damaged: byte {cursor.position - 1} is not a node flag")
     first = background if flag == layout.ALL_BACKGROUND else -background
     second = background
     if flag in layout.HAS_FIRST_VALUE:
@@ -86,7 +86,7 @@ def _read_packed(cursor: Cursor, size: int, blosc: bool) -> bytes | memoryview:
     packed = cursor.number("q")
     if packed <= 0:
         if -packed != size:
-            raise KeyfluidError(f"the file is damaged: {-packed} bytes of values where {size} belong")
+            raise KeyfluidError(f"the file is damaged: {-packed} bytes of values, expected {size}")
         return cursor.take(size)
     chunk = cursor.take(packed)
     if blosc:

@@ -88,7 +88,7 @@ def _checked_values(grid: VdbGrid, half: bool) -> tuple[np.ndarray, np.ndarray]:
         raise KeyfluidError(f"needs three axes (and 3 components for vectors), not {data.dtype} {data.shape}")
     last = [f + n - 1 for f, n in zip(grid.first_index, data.shape[:3])]
     if min(grid.first_index) < _SMALLEST_INDEX or max(last) > _LARGEST_INDEX:
-        raise KeyfluidError(f"starts at index {grid.first_index}, beyond what VDB can number")
+        raise KeyfluidError(f"starts at index {grid.first_index}, outside the range of VDB indices")
     with np.errstate(over="ignore"):
         data = data.astype(np.float32)
         background = np.broadcast_to(np.asarray(grid.background, dtype=np.float32), data.shape[3:]).copy()
@@ -96,7 +96,7 @@ def _checked_values(grid: VdbGrid, half: bool) -> tuple[np.ndarray, np.ndarray]:
     largest = _LARGEST_HALF if half else np.finfo(np.float32).max
     if not (np.isfinite(stored_background).all() and np.all(np.abs(data) <= largest)):
         raise KeyfluidError(
-            f"holds values that are not a number or beyond {largest:.5g}, the largest of this precision"
+            f"holds values that are NaN or beyond {largest:.5g}, the largest number in this precision"
         )
     if grid.grid_class == "level set":
         if data.shape[3] != 1 or stored_background[0] <= 0:
