@@ -24,6 +24,7 @@ test: $(READY)       ## the whole suite
 
 lint: $(READY)       ## style and types
 	$(BIN)/ruff check src tests benchmarks .ci
+	$(BIN)/ruff format --check --quiet src tests benchmarks .ci
 	$(BIN)/mypy
 
 bench: $(READY)      ## our kernels, whole gradients, and peers in environments of their own

@@ -179,9 +179,7 @@ def draw(arrows: Counter[tuple[str, str]]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _arrow(
-    rows: dict[str, Row], one: str, other: str, count: int, y: float, x: float, colour: str
-) -> list[str]:
+def _arrow(rows: dict[str, Row], one: str, other: str, count: int, y: float, x: float, colour: str) -> list[str]:
     broad = thickness(count)
     head = 3 + broad
     end = rows[other].top + 4

@@ -55,9 +55,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=3)
     repeats = parser.parse_args().repeats
-    print(
-        f"{'mesh':12} {'cells':>6} {'repair s':>9} {'grid s':>7} {'sign errors':>12} {'worst error / dx':>17}"
-    )
+    print(f"{'mesh':12} {'cells':>6} {'repair s':>9} {'grid s':>7} {'sign errors':>12} {'worst error / dx':>17}")
     for name, (vertices, faces, centers) in variants().items():
         start = time.perf_counter()
         mesh = Mesh.build(vertices, faces, name)

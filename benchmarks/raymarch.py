@@ -54,9 +54,7 @@ def main() -> None:
         "light": lambda: LitVolume(smoke, spacing, KeyAndSky(), camera.position),
         "rays": lambda: trace_volume(volume, camera, size, Backdrop()),
         "whole picture": lambda: render_volume(smoke, spacing, camera, size=size),
-        "with floor": lambda: render_volume(
-            smoke, spacing, camera, size=size, background=Backdrop(floor=True)
-        ),
+        "with floor": lambda: render_volume(smoke, spacing, camera, size=size, background=Backdrop(floor=True)),
         "with solid and floor": lambda: render_volume(
             smoke, spacing, camera, size=size, solid=ball, background=Backdrop(floor=True)
         ),

@@ -20,7 +20,7 @@ from keyfluid.controllers.target.driven import driven_smoke
 from keyfluid.controllers.target.settings import TargetNumbers
 from keyfluid.models.driven_smoke import DrivenInputs
 from keyfluid.scenes import load_scene
-from keyfluid.scenes.problem import build
+from keyfluid.scenes.build.problem import build
 from timing import best, machine
 
 SCENE = """

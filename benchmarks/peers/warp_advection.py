@@ -69,9 +69,7 @@ def sample_scalar(q: wp.array3d(dtype=float), x: wp.vec3, n: int) -> float:
 
 
 @wp.kernel
-def advect(
-    q: wp.array3d(dtype=float), u: wp.array3d(dtype=wp.vec3), n: int, advected: wp.array3d(dtype=float)
-):
+def advect(q: wp.array3d(dtype=float), u: wp.array3d(dtype=wp.vec3), n: int, advected: wp.array3d(dtype=float)):
     i, j, k = wp.tid()
     x = wp.vec3(float(i), float(j), float(k))
     k1 = u[i, j, k]

@@ -105,7 +105,7 @@ def child(scene: str, sets: Sequence[str], folder: str, threads: int) -> None:
     from keyfluid.runs.run import plan_run
     from keyfluid.runs.session import Progress
     from keyfluid.scenes import load_scene
-    from keyfluid.scenes.problem import build
+    from keyfluid.scenes.build.problem import build
 
     control = load_scene(scene, sets).control
     short = ["control.iterations=2", "control.coarse=0"] if control.method != "none" else []

@@ -10,7 +10,7 @@ from PIL import Image
 
 from keyfluid.fields import density
 from keyfluid.runs.run import RunResult
-from keyfluid.scenes.pictures import upright, view_of
+from keyfluid.scenes.build.pictures import upright, view_of
 
 PLUME = """
 name = "plume"

@@ -15,7 +15,7 @@ from _spacetime_print import line
 import keyfluid
 from keyfluid.runs.pictures import Painter
 from keyfluid.runs.run import run_problem
-from keyfluid.scenes.problem import build
+from keyfluid.scenes.build.problem import build
 
 OUT = Path(__file__).resolve().parents[2] / "out" / "spacetime"
 

@@ -15,7 +15,7 @@ from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.render import filmstrip, save_png
 from keyfluid.runs.pictures import Painter
-from keyfluid.scenes.problem import build
+from keyfluid.scenes.build.problem import build
 
 
 def bunny_case(n: int, control: str, fps: float) -> Case:

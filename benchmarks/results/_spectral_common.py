@@ -21,7 +21,7 @@ from keyfluid.render import filmstrip, save_png
 from keyfluid.runs.pictures import Painter
 from keyfluid.runs.run import RunResult, choose_threads, run_problem
 from keyfluid.scenes import load_scene
-from keyfluid.scenes.problem import build
+from keyfluid.scenes.build.problem import build
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))

@@ -24,7 +24,7 @@ from keyfluid.objectives import DensityMatch
 from keyfluid.optimise import Lbfgs
 from keyfluid.rollout import Rollout
 from keyfluid.scenes import load_scene
-from keyfluid.scenes.problem import BuiltScene, build
+from keyfluid.scenes.build.problem import BuiltScene, build
 from keyfluid.solids import Solids
 from keyfluid.threads import set_threads
 

@@ -64,7 +64,7 @@ def report(name: str, small: bool, picture: str, threads: int) -> None:
 
     from keyfluid.runs.run import plan_run
     from keyfluid.scenes import load_scene
-    from keyfluid.scenes.problem import build
+    from keyfluid.scenes.build.problem import build
 
     text, changes = scene_of(name, small)
     common.chosen.threads = threads

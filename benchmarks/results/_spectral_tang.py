@@ -28,7 +28,7 @@ from keyfluid.grid import Grid, Kind
 from keyfluid.operators.curl import Curl
 from keyfluid.runs.pictures import Painter
 from keyfluid.scenes import load_scene
-from keyfluid.scenes.problem import BuiltScene, build
+from keyfluid.scenes.build.problem import BuiltScene, build
 
 SIZES = [64, 128, 256]
 EVALUATIONS = {64: 150, 128: 100, 256: 90}

@@ -23,7 +23,7 @@ from keyfluid.controllers.particles.simulation import Simulation  # noqa: E402
 from keyfluid.controllers.particles.streams import Stream, key  # noqa: E402
 from keyfluid.controllers.particles.targets import TargetShape  # noqa: E402
 from keyfluid.controllers.particles.vortices import Vortices  # noqa: E402
-from keyfluid.controllers.target.schedule import acting  # noqa: E402
+from keyfluid.controllers.turns import acting  # noqa: E402
 from keyfluid.render import filmstrip, save_png  # noqa: E402
 from keyfluid.render.camera import default_camera  # noqa: E402
 from keyfluid.render.lighting import OPTICAL_DEPTH, KeyAndSky  # noqa: E402

@@ -24,7 +24,7 @@ from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.tape import Tape
 from keyfluid.scenes import load_scene
-from keyfluid.scenes.problem import build
+from keyfluid.scenes.build.problem import build
 from keyfluid.threads import set_threads
 
 SCENE = """

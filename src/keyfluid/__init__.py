@@ -20,7 +20,7 @@ _WHERE = {
     "RunResult": "runs.run",
     "Scene": "scenes",
     "SceneErrors": "errors",
-    "build": "scenes.problem",
+    "build": "scenes.build.problem",
     "dump_scene": "scenes",
     "load_scene": "scenes",
     "open_run": "runs.run",

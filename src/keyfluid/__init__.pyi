@@ -13,7 +13,7 @@ from keyfluid.scenes import dump_scene as dump_scene
 from keyfluid.scenes import load_scene as load_scene
 from keyfluid.scenes import preview as preview
 from keyfluid.scenes import scene_from as scene_from
-from keyfluid.scenes.problem import build as build
+from keyfluid.scenes.build.problem import build as build
 from keyfluid.threads import set_threads as set_threads
 
 __version__: str

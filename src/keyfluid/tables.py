@@ -31,9 +31,7 @@ class Wants:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_before_validator_function(self.check, handler(source))
 
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {**handler(schema), **self.schema}
 
     def check(self, value: Any) -> Any:
@@ -88,11 +86,7 @@ def whole(at_least: int | None = None, at_most: int | None = None) -> Wants:
     """A whole number, with its range."""
 
     def test(value: Any) -> bool:
-        return (
-            is_whole(value)
-            and (at_least is None or value >= at_least)
-            and (at_most is None or value <= at_most)
-        )
+        return is_whole(value) and (at_least is None or value >= at_least) and (at_most is None or value <= at_most)
 
     limits = {"minimum": at_least, "maximum": at_most}
     return Wants(
@@ -120,9 +114,7 @@ def words(largest: int = 2000) -> Wants:
 
 def no_more_than(count: int, what: str = "tables") -> Wants:
     """A list that is not longer than anybody needs: each entry is drawn, kept and looked at in every step."""
-    return Wants(
-        f"at most {count} {what}", lambda v: not isinstance(v, list) or len(v) <= count, {"maxItems": count}
-    )
+    return Wants(f"at most {count} {what}", lambda v: not isinstance(v, list) or len(v) <= count, {"maxItems": count})
 
 
 def absolute(value: str, info: ValidationInfo) -> str:
@@ -148,9 +140,7 @@ NotNegative = Annotated[float, number(at_least=0)]
 Multiplier = Annotated[float, number(at_least=0, at_most=1e4)]
 Coefficient = Annotated[float, number(at_least=0, at_most=1e9)]
 Flag = Annotated[bool, Wants("true or false", lambda v: isinstance(v, bool))]
-Vector = Annotated[
-    list[float], Wants("a list of 2 or 3 numbers, one per axis", lambda v: is_numbers(v, 2, 3))
-]
+Vector = Annotated[list[float], Wants("a list of 2 or 3 numbers, one per axis", lambda v: is_numbers(v, 2, 3))]
 Vector3 = Annotated[list[float], Wants("a list of 3 numbers", lambda v: is_numbers(v, 3))]
 Angles = Annotated[
     float | list[float],

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from keyfluid.controllers.target.controller import Target
-from keyfluid.scenes.model import Scene
-from keyfluid.scenes.problem import build
+from keyfluid.scenes.build.problem import build
+from keyfluid.scenes.schema.scene import Scene
 
 
 def no_other_runs(folder):

@@ -17,7 +17,7 @@ from keyfluid.controllers.step_size import ABOUT, cells_crossed
 from keyfluid.errors import BlowUp, KeyfluidError
 from keyfluid.rollout import Rollout
 from keyfluid.scenes import load_scene
-from keyfluid.scenes.problem import build
+from keyfluid.scenes.build.problem import build
 
 SCENE = """
 name = "fast"

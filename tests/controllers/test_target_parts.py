@@ -10,8 +10,8 @@ import pytest
 from keyfluid.boundary import Boundary
 from keyfluid.controllers.target.far_blur import far_blur
 from keyfluid.controllers.target.goal import make_goal
-from keyfluid.controllers.target.schedule import acting, turns
 from keyfluid.controllers.target.settings import TargetNumbers
+from keyfluid.controllers.turns import acting, turns
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field, density
 from keyfluid.grid import Grid, Kind

@@ -27,11 +27,7 @@ SIDES = {
     2: ["walls", "periodic", "open", ("periodic", "walls")],
     3: ["walls", "periodic", ("open", "walls", "periodic")],
 }
-GRIDS = [
-    Grid(cells, None, sides)
-    for dim, cells in ((2, (9, 7)), (3, (7, 5, 6)))
-    for sides in SIDES[dim]
-]
+GRIDS = [Grid(cells, None, sides) for dim, cells in ((2, (9, 7)), (3, (7, 5, 6))) for sides in SIDES[dim]]
 F64 = np.dtype(np.float64)
 BASES = {
     "winds": lambda g: GaussianWinds(g, F64, 0.3, 0.25),

@@ -22,14 +22,14 @@ from keyfluid.io import budget
 from keyfluid.io.budget import Budget, enough_memory, reader_budget
 from keyfluid.io.vdb import VdbGrid, write_vdb, writer
 from keyfluid.io.vdb.tree_writer import Blocks
-from keyfluid.scenes.vdb_body import load_vdb
+from keyfluid.scenes.build.vdb_body import load_vdb
 from keyfluid.shapes import DensityArray, Text, load_array, load_image, load_mesh
 
 MEASURE = """
 import json, sys, time
 from pathlib import Path
 from keyfluid.errors import KeyfluidError
-from keyfluid.scenes.vdb_body import load_vdb
+from keyfluid.scenes.build.vdb_body import load_vdb
 from keyfluid.shapes import load_array, load_image, load_mesh, load_skinned_gltf
 from keyfluid.shapes.mesh import require_mesh_extra
 import PIL.Image, numba
@@ -225,7 +225,7 @@ def test_a_memory_error_is_one_line(tmp_path, monkeypatch, kind):
     trimesh.creation.box().export(tmp_path / "a.ply")
     font = Path(font_manager.findfont("DejaVu Sans"))
     place, read = {
-        "vdb": ("keyfluid.scenes.vdb_body._density", lambda: load_vdb(tmp_path / "a.vdb", None, 3)),
+        "vdb": ("keyfluid.scenes.build.vdb_body._density", lambda: load_vdb(tmp_path / "a.vdb", None, 3)),
         "npy": ("numpy.lib.format.read_array", lambda: load_array(tmp_path / "a.npy")),
         "image": ("keyfluid.shapes.image._channels", lambda: load_image(tmp_path / "a.png")),
         "mesh": ("keyfluid.shapes.mesh_ply.triangulate", lambda: load_mesh(tmp_path / "a.ply")),

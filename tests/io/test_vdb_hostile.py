@@ -18,7 +18,7 @@ from vdb_fixtures import FOLDER, fixture_bytes
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.vdb import VdbGrid, read_vdb, write_vdb
 from keyfluid.io.vdb.blosc import decompress
-from keyfluid.scenes.vdb_body import load_vdb
+from keyfluid.scenes.build.vdb_body import load_vdb
 
 LIMIT = 2**23
 HEADER = struct.pack("<qIIIB", 0x56444220, 224, 10, 0, 1) + bytes(36)

@@ -18,7 +18,7 @@ import pytest
 from keyfluid.io.vdb import VdbGrid, cell_transform, read_vdb, write_vdb
 
 # Reads a file into arrays, or makes one; runs in the Python that has the module.
-SCRIPT = '''
+SCRIPT = """
 import json, sys
 try:
     import bpy
@@ -76,7 +76,7 @@ def make(path, arrays_path):
     np.savez(arrays_path, **arrays)
 
 {"read": read, "make": make}[sys.argv[1]](*sys.argv[2:])
-'''
+"""
 
 
 @pytest.fixture(scope="module", params=["system", "bpy"])

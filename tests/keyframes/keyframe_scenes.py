@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keyfluid.scenes import load_scene
-from keyfluid.scenes.problem import build
+from keyfluid.scenes.build.problem import build
 
 FLAT = """
 name = "small"

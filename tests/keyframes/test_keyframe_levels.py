@@ -10,7 +10,7 @@ from keyframe_scenes import flat, problem_of
 from keyfluid.controllers.keyframes.settings import SearchNumbers
 from keyfluid.controllers.keyframes.stages import plan_stages
 from keyfluid.errors import KeyfluidError, SceneError, SceneErrors
-from keyfluid.scenes.problem import BuiltScene
+from keyfluid.scenes.build.problem import BuiltScene
 
 TEXT = flat('method = "spectral"\ncoarse = 1').replace("resolution = 16", "resolution = 64")
 

@@ -17,7 +17,7 @@ from keyfluid.errors import KeyfluidError
 from keyfluid.fields import density
 from keyfluid.grid import Grid
 from keyfluid.operators.glow import Glow
-from keyfluid.scenes.pictures import upright, view_of
+from keyfluid.scenes.build.pictures import upright, view_of
 
 SCENE = """
 name = "ghost"
@@ -52,7 +52,7 @@ def save(path, pixels):
 
 def blob(width, height, x, y, radius=0.2):
     across, up = np.meshgrid((np.arange(width) + 0.5) / height, (np.arange(height) + 0.5) / height, indexing="ij")
-    return 0.9 * np.exp(-(((across - x) ** 2 + (up - y) ** 2) / radius**2) ** 2)
+    return 0.9 * np.exp(-((((across - x) ** 2 + (up - y) ** 2) / radius**2) ** 2))
 
 
 def test_endless_smoke_is_white_and_near_smoke_hides_far_smoke():

@@ -19,8 +19,8 @@ from keyfluid.errors import KeyfluidError
 from keyfluid.io.container import DiskError, load_arrays
 from keyfluid.runs.session import Session
 from keyfluid.scenes import load_scene
-from keyfluid.scenes import problem as problem_module
-from keyfluid.scenes.problem import build
+from keyfluid.scenes.build import problem as problem_module
+from keyfluid.scenes.build.problem import build
 from waiting import wait_until
 
 METHODS = {
@@ -156,13 +156,16 @@ def test_it_stops_when_asked_and_keeps_its_place(tmp_path):
     assert resumed.metrics["evaluations"] == whole.metrics["evaluations"]
 
 
-LONG = STEERED.replace("frames = 8", "frames = 14") + """
+LONG = (
+    STEERED.replace("frames = 8", "frames = 14")
+    + """
 [[keyframe]]
 frame = 12
 shape = "disk"
 center = [0.4, 0.55]
 radius = 0.18
 """
+)
 
 
 @pytest.mark.parametrize("schedule", ["sequence", "halves"])

@@ -14,7 +14,7 @@ from keyfluid.errors import SceneErrors
 from keyfluid.io.vdb import read_vdb
 from keyfluid.runs.run import resume, run
 from keyfluid.scenes import load_scene
-from keyfluid.scenes.problem import build
+from keyfluid.scenes.build.problem import build
 
 ADJOINT = 'method = "adjoint"\nblur = [0.1, 0.05]\niterations = 4\nsources = true\nact = [1, 4]'
 FREE = 'method = "none"'

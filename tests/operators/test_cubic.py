@@ -83,10 +83,7 @@ def test_no_value_leaves_the_range_of_its_cell(cells):
     rng = np.random.default_rng(6)
     q = rng.choice([0.0, 0.1, 1.0], cells) * rng.random(cells)
     t = rng.random((grid.dim, *cells)) ** 3
-    corners = [
-        np.roll(q, [-int(b) for b in np.binary_repr(n, grid.dim)], range(grid.dim))
-        for n in range(2**grid.dim)
-    ]
+    corners = [np.roll(q, [-int(b) for b in np.binary_repr(n, grid.dim)], range(grid.dim)) for n in range(2**grid.dim)]
     got = read(grid, q, t)
     assert (got >= np.min(corners, axis=0)).all()
     assert (got <= np.max(corners, axis=0)).all()
@@ -169,9 +166,7 @@ def test_feet_on_nodes_have_the_mean_of_the_one_sided_derivatives(sides, steps):
     (d_wind,) = random_like((wind,), rng)
     operator = Advect(grid, 0.125, order=1, interpolation="cubic")
     (tangent,) = operator.tangent((q, wind), (q.zeros_like(), d_wind))
-    start, ahead, behind = (
-        operator.forward(q, wind.add_scaled(h, d_wind))[0].data for h in (0.0, 1e-7, -1e-7)
-    )
+    start, ahead, behind = (operator.forward(q, wind.add_scaled(h, d_wind))[0].data for h in (0.0, 1e-7, -1e-7))
     mean = 0.5 * ((ahead - start) + (start - behind)) / 1e-7
     np.testing.assert_allclose(tangent.data, mean, rtol=0, atol=1e-6)
     if sides == "periodic" and abs(steps[0]) < 9:

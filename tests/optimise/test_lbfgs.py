@@ -53,9 +53,7 @@ def minimised(method, x, function, iterations=400, tolerance=1e-10):
 )
 def test_it_finds_what_scipy_finds_with_no_more_work(function, start, wanted):
     state, values = minimised(Lbfgs(), start, function, tolerance=1e-8)
-    theirs = minimize(
-        function, start, jac=True, method="L-BFGS-B", options={"maxcor": 10, "gtol": 1e-8, "ftol": 0}
-    )
+    theirs = minimize(function, start, jac=True, method="L-BFGS-B", options={"maxcor": 10, "gtol": 1e-8, "ftol": 0})
     np.testing.assert_allclose(state.now.x, wanted, atol=1e-6)
     assert state.evaluations <= 1.6 * theirs.nfev + 10
     assert all(later < earlier for earlier, later in pairwise(values)), "every iteration goes down"

@@ -10,7 +10,7 @@ import pytest
 from keyfluid.controllers.particles.targets import TargetShape, follow
 from keyfluid.errors import SceneError
 from keyfluid.grid import Grid
-from keyfluid.scenes.sources import distance_from_share
+from keyfluid.scenes.build.sources import distance_from_share
 
 GRID = Grid((24, 24, 24))
 

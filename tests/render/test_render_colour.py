@@ -34,9 +34,7 @@ def test_colours_by_name_code_and_number() -> None:
     assert np.allclose(parse_colour((0.5, 0.0, 1.0)), [0.214041, 0, 1])
 
 
-@pytest.mark.parametrize(
-    "bad", ["no such colour", "#12", (0.1, 0.2), (0.0, 1.5, 0.0), (float("nan"), 0.0, 0.0)]
-)
+@pytest.mark.parametrize("bad", ["no such colour", "#12", (0.1, 0.2), (0.0, 1.5, 0.0), (float("nan"), 0.0, 0.0)])
 def test_bad_colours_are_errors(bad: object) -> None:
     with pytest.raises(KeyfluidError, match="is not a colour"):
         parse_colour(bad)  # type: ignore[arg-type]

@@ -48,9 +48,7 @@ def test_smoke_covers_by_beer_lambert_in_linear_light() -> None:
 def test_fields_mix_by_density() -> None:
     red, blue = np.zeros((16, 16)), np.zeros((16, 16))
     red[:10], blue[6:] = 1.0, 1.0
-    image = render_plane(
-        [ColouredField(red, "#ff0000"), ColouredField(blue, "#0000ff")], size=160, background=BLACK
-    )
+    image = render_plane([ColouredField(red, "#ff0000"), ColouredField(blue, "#0000ff")], size=160, background=BLACK)
     left, middle, right = image[80, 20], image[80, 80], image[80, 140]
     assert left[0] > 150
     assert left[2] == 0
@@ -78,9 +76,7 @@ def test_vectors_point_and_grow() -> None:
     image = render_vectors(np.zeros((40, 40)), y, size=200).astype(float)
     assert image.shape == (200, 200, 3)
     assert image[:40].mean() > 2 * image[-40:].mean()
-    assert np.array_equal(
-        render_vectors(0 * x, 0 * x, size=50), render_vectors(0 * x, 0 * x, 50, maximum=3.0)
-    )
+    assert np.array_equal(render_vectors(0 * x, 0 * x, size=50), render_vectors(0 * x, 0 * x, 50, maximum=3.0))
     with pytest.raises(KeyfluidError, match="two 2D arrays"):
         render_vectors(x, y[:20])
 

@@ -75,9 +75,7 @@ def test_report_is_whole_and_escapes_everything(tmp_path: Path) -> None:
 def test_report_needs_nothing_from_outside(tmp_path: Path) -> None:
     text, page = report(tmp_path)
     assert not re.search(r"https?://|//[a-z]|@import|url\(", re.sub(r"base64,[^\"]*", "", text))
-    sources = [
-        attributes[name] for _, attributes in page.tags for name in ("src", "href") if name in attributes
-    ]
+    sources = [attributes[name] for _, attributes in page.tags for name in ("src", "href") if name in attributes]
     assert len(sources) == 3
     assert all(source is not None and source.startswith("data:image/") for source in sources)
     film = next(source for source in sources if source and "gif" in source)

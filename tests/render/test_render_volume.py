@@ -31,9 +31,7 @@ def brightest(image: np.ndarray) -> tuple[float, float]:
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_a_uniform_slab_lets_through_exp_minus_sigma_length(axis: int) -> None:
     sigma, spacing, shape = 1.7, 0.1, (9, 12, 21)
-    volume = LitVolume(
-        [ColouredField(np.full(shape, 0.8))], spacing, KeyAndSky(), (5.0, 5.0, 5.0), extinction=sigma
-    )
+    volume = LitVolume([ColouredField(np.full(shape, 0.8))], spacing, KeyAndSky(), (5.0, 5.0, 5.0), extinction=sigma)
     origin = np.array([0.43, 0.52, 0.91])
     origin[axis] = -2.0
     direction = np.zeros(3)
@@ -43,9 +41,7 @@ def test_a_uniform_slab_lets_through_exp_minus_sigma_length(axis: int) -> None:
 
 
 def test_an_oblique_ray_sees_its_own_length() -> None:
-    volume = LitVolume(
-        [ColouredField(np.ones((16, 16, 16)))], 1 / 16, KeyAndSky(), (3.0, 3.0, 3.0), extinction=2.0
-    )
+    volume = LitVolume([ColouredField(np.ones((16, 16, 16)))], 1 / 16, KeyAndSky(), (3.0, 3.0, 3.0), extinction=2.0)
     direction = np.array([1.0, 0.5, 0.25])
     direction /= np.linalg.norm(direction)
     origin = np.array([0.0, 0.2, 0.3]) - 2 * direction
@@ -148,9 +144,7 @@ def test_solids_hide_smoke_and_take_its_shadow() -> None:
     camera = Pinhole((0.5, 0.5, 4.0), (0.5, 0.5, 0.5), 20.0)
     light = KeyAndSky(direction=(0.0, 1.0, 1.0))
     red = ColouredField(blob((n, n, n), (16, 16, 8), 5.0), "#ff0000")
-    bare = render_volume(
-        [ColouredField(0 * x)], 1 / n, camera, light, (48, 48), wall, PLAIN, solid_colour="#808080"
-    )
+    bare = render_volume([ColouredField(0 * x)], 1 / n, camera, light, (48, 48), wall, PLAIN, solid_colour="#808080")
     hidden = render_volume([red], 1 / n, camera, light, (48, 48), wall, PLAIN, solid_colour="#808080")
     assert np.abs(bare[12:36, 12:36].astype(int) - hidden[12:36, 12:36]).max() <= 2
     over = ColouredField(blob((n, n, n), (16, 28, 29), 3.0), "#ffffff")
@@ -168,9 +162,7 @@ def test_floor_is_darker_in_the_shadow() -> None:
     smoke = [ColouredField(blob((n, n, n), (8, 8, 8), 5.0))]
     camera = Pinhole((0.5, 3.0, 0.5001), (0.5, 0.0, 0.5), 50.0)
     light = KeyAndSky(direction=(-1.0, 1.0, 0.0))
-    image = render_volume(smoke, 1 / n, camera, light, (64, 64), background=Backdrop(floor=True)).astype(
-        float
-    )
+    image = render_volume(smoke, 1 / n, camera, light, (64, 64), background=Backdrop(floor=True)).astype(float)
     # The ball's shadow falls half a metre towards +x: the picture is 2.8 m wide.
     shadow = image[30:34, 42:45].mean()
     mirrored = image[30:34, 19:22].mean()
@@ -190,9 +182,7 @@ def test_same_bits_for_any_number_of_threads() -> None:
             numba.set_num_threads(threads)
             backdrop = Backdrop(floor=True)
             pictures.append(
-                render_volume(
-                    [ColouredField(density)], 1.0, camera, size=(70, 61), solid=wall, background=backdrop
-                )
+                render_volume([ColouredField(density)], 1.0, camera, size=(70, 61), solid=wall, background=backdrop)
             )
     finally:
         numba.set_num_threads(before)

@@ -17,7 +17,7 @@ from keyfluid.io.run import fingerprint
 from keyfluid.io.run.record import MARKER, Record
 from keyfluid.io.vdb import VdbGrid, write_vdb
 from keyfluid.scenes import Scene
-from keyfluid.scenes.inputs import FILE_KEYS, RUN_KEY, hashed_scene, input_files
+from keyfluid.scenes.build.inputs import FILE_KEYS, RUN_KEY, hashed_scene, input_files
 
 SPECTRAL = STILL.replace("steps_per_frame = 2", "steps_per_frame = 1") + (
     '[control]\nmethod = "spectral"\niterations = 3\ncutoff = 3\ncoarse = 0\n'
@@ -143,9 +143,7 @@ def test_a_frame_of_another_run(tmp_path):
     refused(run, "0005.npz: is a frame of another run")
     with pytest.raises(keyfluid.KeyfluidError, match="is a frame of another run"):
         keyfluid.open_run(run).frames[5]
-    reader = STILL.replace(
-        "size = [1.0, 1.25]", ""
-    ) + f'[[source]]\nrun = "{run}"\nrun_frame = 5\n'
+    reader = STILL.replace("size = [1.0, 1.25]", "") + f'[[source]]\nrun = "{run}"\nrun_frame = 5\n'
     with pytest.raises(keyfluid.KeyfluidError, match="is a frame of another run"):
         keyfluid.build(keyfluid.load_scene(reader))
 

@@ -304,9 +304,7 @@ def test_in_a_thousand_random_folders_nothing_is_lost(tmp_path):
     chance = random.Random(18)
     elsewhere = tmp_path / "elsewhere"
     fill(elsewhere, ["target.txt", "still.1001.vdb", "0000.npz"])
-    refused_ones = sum(
-        claims_nothing_of(chance, tmp_path / str(number), elsewhere) for number in range(1000)
-    )
+    refused_ones = sum(claims_nothing_of(chance, tmp_path / str(number), elsewhere) for number in range(1000))
     assert 500 < refused_ones < 990
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from keyfluid.scenes import dump_scene, load_scene, preview
-from keyfluid.scenes.bodies import SHAPE_KEYS, ShapeName
-from keyfluid.scenes.check_bodies import MESH_SUFFIXES
-from keyfluid.scenes.docs import scene_format
-from keyfluid.scenes.problem import build
+from keyfluid.scenes.build.problem import build
+from keyfluid.scenes.schema.bodies import SHAPE_KEYS, ShapeName
+from keyfluid.scenes.schema.check_bodies import MESH_SUFFIXES
+from keyfluid.scenes.schema.docs import scene_format
 from keyfluid.shapes import SHAPES
 from keyfluid.shapes.mesh import MESH_SUFFIXES as READABLE
 
@@ -24,7 +24,7 @@ SCENES = sorted(path.name for path in GALLERY.glob("*.toml"))
 def test_scene_format_is_current():
     page = Path(__file__).parents[2] / "docs" / "scene_format.md"
     assert page.read_text(encoding="utf-8") == scene_format(), (
-        "run: python -m keyfluid.scenes.docs docs/scene_format.md"
+        "run: python -m keyfluid.scenes.schema.docs docs/scene_format.md"
     )
 
 

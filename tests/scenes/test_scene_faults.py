@@ -14,9 +14,9 @@ from scene_texts import LETTER, VOLUME, letter, write_scene
 from keyfluid.controllers.free.settings import FreeSettings
 from keyfluid.errors import KeyfluidError, SceneErrors
 from keyfluid.scenes import Scene, load_scene
-from keyfluid.scenes.bodies import Table
-from keyfluid.scenes.faults import from_validation
-from keyfluid.scenes.problem import build
+from keyfluid.scenes.build.problem import build
+from keyfluid.scenes.schema.bodies import Table
+from keyfluid.scenes.schema.faults import from_validation
 from keyfluid.tables import Positive
 
 

@@ -13,9 +13,9 @@ from scene_texts import LETTER, VOLUME
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.scenes import Scene, dump_scene, load_scene, scene_from
-from keyfluid.scenes.bodies import KIND_KEYS
-from keyfluid.scenes.model import KeyframeEntry, Obstacle
-from keyfluid.scenes.problem import build
+from keyfluid.scenes.build.problem import build
+from keyfluid.scenes.schema.bodies import KIND_KEYS
+from keyfluid.scenes.schema.scene import KeyframeEntry, Obstacle
 
 KEYS = sorted(
     {
@@ -33,9 +33,7 @@ scalars = (
     | st.integers(-(10**30), 10**30)
     | st.integers(-3, 50)
     | st.floats()
-    | st.sampled_from(
-        ["disk", "box", "auto", "first-key", "resize", "none", "open", "density", "a\0b", "~x", "y", "z"]
-    )
+    | st.sampled_from(["disk", "box", "auto", "first-key", "resize", "none", "open", "density", "a\0b", "~x", "y", "z"])
     | st.text(max_size=8)
     | st.dates()
     | st.none()
@@ -73,9 +71,7 @@ def test_damaged_scenes(insert, at, cut):
 
 @relaxed
 @given(
-    st.sampled_from(
-        ["[", "{a=", "[[", "a.", '"', "'''", "[a.", "-", "9", "\\u", "#", "\n[[x]]", "\nx.y.z = 1"]
-    ),
+    st.sampled_from(["[", "{a=", "[[", "a.", '"', "'''", "[a.", "-", "9", "\\u", "#", "\n[[x]]", "\nx.y.z = 1"]),
     st.integers(1, 40_000),
     st.text(alphabet="=]}\"'1a\n. ", max_size=12),
 )

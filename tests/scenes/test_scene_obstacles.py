@@ -9,7 +9,7 @@ from scene_texts import VOLUME, letter, volume, write_scene
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.scenes import load_scene
-from keyfluid.scenes.problem import build
+from keyfluid.scenes.build.problem import build
 
 
 def middle_of(problem, solid):
@@ -37,9 +37,7 @@ def test_drift():
     assert problem.solids.move
     for time in (0.0, 0.5, 0.9):
         solids = problem.solids(time)
-        np.testing.assert_allclose(
-            middle_of(problem, solids.solid), [0.3 + 0.5 * time, 0.4 - 0.1 * time], atol=0.012
-        )
+        np.testing.assert_allclose(middle_of(problem, solids.solid), [0.3 + 0.5 * time, 0.4 - 0.1 * time], atol=0.012)
         u, v = solids.motion.components()
         assert sorted(set(np.round(u.ravel(), 5).tolist())) == pytest.approx([0.0, 0.5])
         assert sorted(set(np.round(v.ravel(), 5).tolist())) == pytest.approx([-0.1, 0.0])
@@ -118,9 +116,7 @@ def test_a_mesh_drifts_like_the_shape_it_is(tmp_path):
     trimesh.creation.icosphere(4, 0.2).export(tmp_path / "ball.ply")
     motion = "center = [0.4, 0.5, 0.5]\nvelocity = [0.3, 0.2, 0.0]\nspin = 30\n"
     mesh = build(load_scene(write_scene(tmp_path, VOLUME + '[[obstacle]]\nmesh = "ball.ply"\n' + motion)))
-    ball = build(
-        load_scene(write_scene(tmp_path, VOLUME + '[[obstacle]]\nshape = "sphere"\nradius = 0.2\n' + motion))
-    )
+    ball = build(load_scene(write_scene(tmp_path, VOLUME + '[[obstacle]]\nshape = "sphere"\nradius = 0.2\n' + motion)))
     for time in (0.0, 0.37, 1.1):
         ours, theirs = mesh.solids(time).solid, ball.solids(time).solid
         assert (ours != theirs).sum() <= 0.03 * theirs.sum()

@@ -11,7 +11,7 @@ from scene_texts import LETTER, VOLUME, letter, volume, write_scene
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.vdb import VdbGrid, cell_transform, write_vdb
 from keyfluid.scenes import load_scene, preview
-from keyfluid.scenes.problem import build
+from keyfluid.scenes.build.problem import build
 from keyfluid.shapes import rearrangement_bound
 
 
@@ -127,9 +127,7 @@ def test_bound_worked_by_hand():
     assert problem.keyframes[0].bound == pytest.approx(np.sqrt(12 / 36), rel=1e-5)
     assert any("below 0.58" in line and "resize" in line for line in problem.warnings)
     # Half of the target comes from a source: 12 cells more, and the bound is gone.
-    source = (
-        f"source=[{{shape='box',size={cell * 2},center=[{cell * 41},{cell * 31}],rate=16.0,start=0,stop=9}}]"
-    )
+    source = f"source=[{{shape='box',size={cell * 2},center=[{cell * 41},{cell * 31}],rate=16.0,start=0,stop=9}}]"
     fed = build(letter(start, key, source)).keyframes[0]
     assert fed.bound == pytest.approx(0.0, abs=1e-4)
 
@@ -139,9 +137,7 @@ def test_bound_is_that_of_the_arrays_and_absent_with_a_mask():
     key = problem.keyframes[0]
     start = problem.densities["density"].array
     assert key.bound == pytest.approx(rearrangement_bound(start, key.target), rel=1e-4)
-    masked = build(
-        letter("keyframe[0].mask={shape='box',size=[0.5,1.5],center=[0.0,0.375],outside=true}")
-    ).keyframes[0]
+    masked = build(letter("keyframe[0].mask={shape='box',size=[0.5,1.5],center=[0.0,0.375],outside=true}")).keyframes[0]
     assert masked.bound is None
     assert masked.mask[:12].max() == 0
     assert masked.mask[12:].min() == 1
@@ -225,18 +221,14 @@ def test_a_sequence_gives_a_keyframe_per_frame(tmp_path):
 def test_vdb_stands_where_its_transform_says(tmp_path):
     values = np.zeros((8, 6, 5), np.float32)
     values[1:7, 2:5, 1:4] = np.linspace(0.5, 2.0, 6)[:, None, None]
-    write_vdb(
-        tmp_path / "a.vdb", [VdbGrid("density", values, transform=cell_transform(0.05, (0.3, 0.4, 0.25)))]
-    )
+    write_vdb(tmp_path / "a.vdb", [VdbGrid("density", values, transform=cell_transform(0.05, (0.3, 0.4, 0.25)))])
     text = VOLUME + '[[keyframe]]\nframe = 3\nvdb = "a.vdb"\nmass = "keep"\n'
     problem = build(load_scene(write_scene(tmp_path, text)))
     target = problem.keyframes[0].target
     assert mass(problem, target) == pytest.approx(values.sum(dtype=float) * 0.05**3, rel=1e-5)
     weights = values.sum(axis=(1, 2))
     x = 0.3 + 0.05 * ((np.arange(8) + 0.5) * weights).sum() / weights.sum()
-    np.testing.assert_allclose(
-        center_of(problem, target), [x, 0.4 + 0.05 * 3.5, 0.25 + 0.05 * 2.5], atol=3e-3
-    )
+    np.testing.assert_allclose(center_of(problem, target), [x, 0.4 + 0.05 * 3.5, 0.25 + 0.05 * 2.5], atol=3e-3)
     resized = build(load_scene(write_scene(tmp_path, text.replace("keep", "resize"))))
     assert resized.keyframes[0].mass == pytest.approx(start_mass(resized), rel=1e-3)
     matched = build(load_scene(write_scene(tmp_path, text.replace('mass = "keep"', ""))))
@@ -264,9 +256,7 @@ def test_vdb_level_set_and_stretched_voxels(tmp_path):
 
 def test_2d_reads_a_vdb_slab(tmp_path):
     values = np.arange(24, dtype=np.float32).reshape(6, 4, 1)
-    write_vdb(
-        tmp_path / "a.vdb", [VdbGrid("density", values, transform=cell_transform(1 / 16, (0.25, 0.25, 0)))]
-    )
+    write_vdb(tmp_path / "a.vdb", [VdbGrid("density", values, transform=cell_transform(1 / 16, (0.25, 0.25, 0)))])
     text = LETTER.replace('text = "F"\nfit = 0.6', 'vdb = "a.vdb"\nmass = "keep"')
     target = build(load_scene(write_scene(tmp_path, text))).keyframes[0].target
     np.testing.assert_allclose(target[13:30:3, 13:24:3], values[..., 0], atol=1e-5)
@@ -275,9 +265,7 @@ def test_2d_reads_a_vdb_slab(tmp_path):
 def test_npy_start_keeps_its_values(tmp_path):
     values = np.random.default_rng(3).random((48, 36)) * 4
     np.save(tmp_path / "a.npy", values)
-    text = LETTER.replace(
-        'shape = "disk", center = [0.4, 0.35], radius = 0.15, density = 2.0', 'npy = "a.npy"'
-    )
+    text = LETTER.replace('shape = "disk", center = [0.4, 0.35], radius = 0.15, density = 2.0', 'npy = "a.npy"')
     problem = build(load_scene(write_scene(tmp_path, text), ["keyframe[0].mass=match"]))
     np.testing.assert_allclose(problem.densities["density"].array, values, rtol=1e-6)
     assert problem.peaks["density"] == pytest.approx(values.max())
@@ -289,12 +277,8 @@ def test_up_is_where_upright_things_point():
 
     for up, tall, deep in (("y", 1, 2), ("z", 2, 1)):
         base = [f"domain.up={up}", "domain.size=[1,1,1]"]
-        text = build(volume(*base, "keyframe=[{frame=4,text='l',depth=0.3,mass='keep',fit=0.8}]")).keyframes[
-            0
-        ]
-        cone = build(
-            volume(*base, "keyframe=[{frame=4,shape='cone',radius=0.1,height=0.7,mass='keep'}]")
-        ).keyframes[0]
+        text = build(volume(*base, "keyframe=[{frame=4,text='l',depth=0.3,mass='keep',fit=0.8}]")).keyframes[0]
+        cone = build(volume(*base, "keyframe=[{frame=4,shape='cone',radius=0.1,height=0.7,mass='keep'}]")).keyframes[0]
         assert extent(text.target)[tall] > 1.5 * max(extent(text.target)[0], extent(text.target)[deep])
         assert extent(cone.target)[tall] > 2 * extent(cone.target)[0]
         weight = np.moveaxis(cone.target, tall, 0).sum(axis=(1, 2))
@@ -302,9 +286,7 @@ def test_up_is_where_upright_things_point():
 
 
 def test_smoke_is_cut_by_obstacles_and_targets_are_warned_of():
-    problem = build(
-        letter("obstacle=[{shape='disk',radius=0.08,center=[0.4,0.35]}]", "keyframe[0].center=[0.4,0.35]")
-    )
+    problem = build(letter("obstacle=[{shape='disk',radius=0.08,center=[0.4,0.35]}]", "keyframe[0].center=[0.4,0.35]"))
     solid = problem.solids(0.0).solid
     assert problem.densities["density"].array[solid].max() == 0
     assert start_mass(problem) == pytest.approx(2 * np.pi * (0.15**2 - 0.08**2), rel=0.05)

@@ -85,8 +85,7 @@ def test_distances_are_distances(name):
     value = source.signed_distance(points, domain, placement)
     step = 1e-6
     slope = [
-        (source.signed_distance(points + step * axis, domain, placement) - value) / step
-        for axis in np.eye(dimension)
+        (source.signed_distance(points + step * axis, domain, placement) - value) / step for axis in np.eye(dimension)
     ]
     size = np.linalg.norm(slope, axis=0)
     assert np.mean(np.abs(size - 1) < 1e-3) > 0.98

@@ -13,9 +13,7 @@ from keyfluid.shapes import Placement, load_mesh_sequence, load_skinned_gltf
 
 def write_sequence(folder, names, step=0.5):
     for number, name in enumerate(names):
-        trimesh.creation.box((1.0, 0.5, 0.5)).apply_translation((step * number, 0.0, 0.0)).export(
-            folder / name
-        )
+        trimesh.creation.box((1.0, 0.5, 0.5)).apply_translation((step * number, 0.0, 0.0)).export(folder / name)
 
 
 def test_files_come_in_the_order_of_their_numbers(tmp_path):
@@ -92,9 +90,7 @@ def test_skinned_bar_bends_at_its_elbow(tmp_path, suffix, interpolation):
 
 def test_weights_as_bytes(tmp_path):
     plain = load_skinned_gltf(write_bent_bar(tmp_path / "a.glb")).triangles(0.7)[0]
-    packed = load_skinned_gltf(write_bent_bar(tmp_path / "b.glb", normalized_weights=True)).triangles(0.7)[
-        0
-    ]
+    packed = load_skinned_gltf(write_bent_bar(tmp_path / "b.glb", normalized_weights=True)).triangles(0.7)[0]
     assert packed == pytest.approx(plain, abs=1e-6)
 
 

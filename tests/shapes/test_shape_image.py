@@ -119,9 +119,7 @@ def png_header(width, height):
     return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + body + struct.pack(">I", zlib.crc32(body))
 
 
-@pytest.mark.parametrize(
-    "size", [(2**31 - 1, 2**31 - 1), (100000, 100000), (12000, 8000), (1, 2**28), (0, 4)]
-)
+@pytest.mark.parametrize("size", [(2**31 - 1, 2**31 - 1), (100000, 100000), (12000, 8000), (1, 2**28), (0, 4)])
 def test_absurd_dimensions_are_refused_before_reading(tmp_path, size):
     path = tmp_path / "huge.png"
     path.write_bytes(png_header(*size) + struct.pack(">I", 0) + b"IDAT")

@@ -21,8 +21,7 @@ def test_letter_i_is_a_bar_of_exact_area():
 
 def test_turned_letters_keep_their_area():
     areas = [
-        mass_of(Text("Rä").rasterize((48, 48), 1 / 48, Placement(fit=0.6, scale=s, rotation=r)), 1 / 48)
-        / s**2
+        mass_of(Text("Rä").rasterize((48, 48), 1 / 48, Placement(fit=0.6, scale=s, rotation=r)), 1 / 48) / s**2
         for s, r in ((1.0, 0.0), (1.0, 180.0), (0.8, 0.0))
     ]
     assert areas == pytest.approx([areas[0]] * 3, rel=1e-9)
@@ -95,8 +94,6 @@ def test_stroke_width_of_a_bar(cells):
 
 
 def test_stroke_width_of_a_word_shrinks_with_its_length():
-    short, long = (
-        stroke_width_cells(Text(t), (64, 64), 1 / 64, Placement(fit=0.9)) for t in ("FL", "KEYFLUID")
-    )
+    short, long = (stroke_width_cells(Text(t), (64, 64), 1 / 64, Placement(fit=0.9)) for t in ("FL", "KEYFLUID"))
     assert short > 2 * long
     assert 1.5 < long < 5

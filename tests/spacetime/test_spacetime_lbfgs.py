@@ -9,7 +9,7 @@ from keyfluid.controllers.spacetime.advection import Advection
 from keyfluid.controllers.spacetime.controller import SpacetimePlan, pyramid
 from keyfluid.controllers.spacetime.shooting import Shooting
 from keyfluid.scenes import load_scene
-from keyfluid.scenes.problem import build
+from keyfluid.scenes.build.problem import build
 
 SCENE = """
 [domain]

@@ -13,8 +13,8 @@ from keyfluid.controllers.spacetime.settings import DENSITY, force_weight
 from keyfluid.errors import KeyfluidError
 from keyfluid.runs.run import plan_run, resume, run
 from keyfluid.scenes import load_scene
-from keyfluid.scenes import problem as problem_module
-from keyfluid.scenes.problem import build
+from keyfluid.scenes.build import problem as problem_module
+from keyfluid.scenes.build.problem import build
 
 SCENE = """
 name = "small"

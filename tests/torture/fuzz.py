@@ -42,9 +42,7 @@ _FULL = 77
 """Exit code of a worker that has grown too large and wants to be replaced."""
 
 
-def torture(
-    count: int, seed: int, out: Path, scratch: Path, names: str = "", workers: int = 2
-) -> dict[str, Any]:
+def torture(count: int, seed: int, out: Path, scratch: Path, names: str = "", workers: int = 2) -> dict[str, Any]:
     """`count` inputs over the readers by weight, or over those named."""
     chosen = [READERS[name] for name in names.split(",") if name] or list(READERS.values())
     total = sum(reader.weight for reader in chosen)

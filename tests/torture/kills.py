@@ -32,9 +32,7 @@ def torture(count: int, seed: int, out: Path, scratch: Path, scenes: str = "") -
     return tally.finish(kills=kills, runs=number, seed=seed)
 
 
-def kill_a_run(
-    reference: Reference, chance: random.Random, label: str, tally: Tally, out: Path, scratch: Path
-) -> int:
+def kill_a_run(reference: Reference, chance: random.Random, label: str, tally: Tally, out: Path, scratch: Path) -> int:
     """One run killed one to three times; returns how many kills met it alive."""
     box = scratch / f"kill-{label}"
     box.mkdir()

@@ -268,7 +268,7 @@ def _is_file_name(name: object) -> bool:
 
 def _vdb(path: Path) -> None:
     from keyfluid.io.vdb import read_vdb
-    from keyfluid.scenes.vdb_body import load_vdb
+    from keyfluid.scenes.build.vdb_body import load_vdb
 
     _both(read_vdb, lambda p: load_vdb(p, None, 3))(path)
 

@@ -13,7 +13,7 @@ from keyfluid.cli.summary import summary
 if TYPE_CHECKING:
     from keyfluid.runs.frames import Frames
     from keyfluid.runs.outputs import Writable
-    from keyfluid.scenes.problem import BuiltScene
+    from keyfluid.scenes.build.problem import BuiltScene
 
 Folder = Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)]
 
@@ -112,7 +112,7 @@ def _opened(folder: Path, sets: list[str], allowed: tuple[str, ...]):  # type: i
     from keyfluid.runs.folder import RunFolder
     from keyfluid.runs.frames import Frames
     from keyfluid.scenes import load_scene
-    from keyfluid.scenes.problem import build
+    from keyfluid.scenes.build.problem import build
 
     strange = [change for change in sets if not change.startswith(allowed)]
     if strange:
@@ -131,7 +131,7 @@ def _seen(
     from keyfluid.errors import KeyfluidError
     from keyfluid.fields import density
     from keyfluid.render import save_png
-    from keyfluid.scenes.pictures import upright, view_of
+    from keyfluid.scenes.build.pictures import upright, view_of
 
     if problem.grid.dim == 2 or view not in ("+x", "-x", "+y", "-y", "+z", "-z"):
         raise KeyfluidError(f"--view {view}: is not a view of a 3D run; use +x, -x, +y, -y, +z or -z")

@@ -193,7 +193,7 @@ def _run_scene(
     from keyfluid.runs.estimate import estimate
     from keyfluid.runs.run import choose_threads, plan_run, run_problem
     from keyfluid.runs.session import after_a_second
-    from keyfluid.scenes.problem import build
+    from keyfluid.scenes.build.problem import build
 
     with Display(as_json) as display:
         problem = build(scene, after_a_second(display))

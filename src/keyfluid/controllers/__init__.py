@@ -1,4 +1,4 @@
-"""Methods by name, a folder each. A new one adds a line to METHODS, and its settings to scenes/control.py."""
+"""Methods by name, a folder each. A new one adds a line to METHODS, and its settings to scenes/schema/control.py."""
 
 from __future__ import annotations
 

@@ -47,9 +47,7 @@ class LiquidSteps:
         """Taps are part of the model; nothing else flows in."""
         return {}
 
-    def advance(
-        self, state: State, clock: Clock, force: Field | None = None, source: Field | None = None
-    ) -> Advance:
+    def advance(self, state: State, clock: Clock, force: Field | None = None, source: Field | None = None) -> Advance:
         """One step; `force` on faces, m/s^2; `source` at centres, m/s of the level set."""
         model = self.model(clock.dt)
         inputs = {"force": force, f"source.{SURFACE}": source}

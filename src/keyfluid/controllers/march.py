@@ -111,9 +111,7 @@ def restored_state(problem: Problem, checkpoint: Checkpoint) -> dict[str, Field]
     except (KeyError, KeyfluidError):
         raise KeyfluidError("the checkpoint does not fit the scene; run the scene again with --overwrite") from None
     if any(field.dtype != problem.dtype for field in state.values()):
-        raise KeyfluidError(
-            "the checkpoint is not in the scene's precision; run the scene again with --overwrite"
-        )
+        raise KeyfluidError("the checkpoint is not in the scene's precision; run the scene again with --overwrite")
     return state
 
 
@@ -127,9 +125,7 @@ def _begin(problem: Problem, shell: Shell) -> tuple[int, int, State]:
     return 0, 0, state
 
 
-def _one_frame(
-    problem: Problem, shell: Shell, step: Step, frame: int, taken: int, state: State
-) -> FrameRecord:
+def _one_frame(problem: Problem, shell: Shell, step: Step, frame: int, taken: int, state: State) -> FrameRecord:
     """All steps from the frame before to this one."""
     count = problem.steps_per_frame or 1
     done = 0

@@ -83,9 +83,7 @@ class Shell(Protocol):
         """
         ...
 
-    def progress(
-        self, done: int, total: int, unit: str = "frame", error: float | None = None, note: str = ""
-    ) -> None:
+    def progress(self, done: int, total: int, unit: str = "frame", error: float | None = None, note: str = "") -> None:
         """For the person who waits: `done` of `total` frames or iterations, and the error so far."""
         ...
 

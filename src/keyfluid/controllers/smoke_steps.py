@@ -33,9 +33,7 @@ class SmokeSteps:
             self._models[dt] = self._build(dt)
         return self._models[dt]
 
-    def advance(
-        self, state: State, clock: Clock, force: Field | None = None, source: Field | None = None
-    ) -> Advance:
+    def advance(self, state: State, clock: Clock, force: Field | None = None, source: Field | None = None) -> Advance:
         """One step; `force` on faces, m/s^2. Sources of the control are for liquids only."""
         assert source is None
         inputs = self.rates(clock)

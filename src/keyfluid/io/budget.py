@@ -74,6 +74,4 @@ def enough_memory(name: str) -> Iterator[None]:
     try:
         yield
     except MemoryError:
-        raise KeyfluidError(
-            f"{name}: not enough free memory; close other programs or make it smaller"
-        ) from None
+        raise KeyfluidError(f"{name}: not enough free memory; close other programs or make it smaller") from None

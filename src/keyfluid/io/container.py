@@ -36,9 +36,7 @@ _FAULTS = (
 """What zipfile, numpy and json raise for files that are not what they seem."""
 
 
-def save_arrays(
-    path: Path, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any], entry: bool = True
-) -> None:
+def save_arrays(path: Path, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any], entry: bool = True) -> None:
     """Write the file, whole or not at all; it is on the disk when this returns (entry: see atomic.replacing)."""
     written = np.frombuffer(json.dumps(meta).encode(), np.uint8)
     write_whole(path, lambda file: np.savez(file, meta=written, **arrays), entry)  # type: ignore[arg-type]

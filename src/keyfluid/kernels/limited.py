@@ -48,9 +48,7 @@ def wrapped(i, n, periodic):
 
 
 @parallel_kernel
-def sweep_across(
-    q, q_start, m, v, v_start, p, axis, across, cells, kinds, step, ghost, correction, out, out_start
-):
+def sweep_across(q, q_start, m, v, v_start, p, axis, across, cells, kinds, step, ghost, correction, out, out_start):
     """A sweep along axis 0 or 1; rows lie along axis 2. step = dt / dx; correction 1, or 0: first order."""
     m0, m1, m2 = m[0], m[1], m[2]
     p1, p2 = p[1], p[2]

@@ -1,10 +1,10 @@
 """Fluids, each with one step: a named list of operators that observers may watch.
 
-    state.py         named fields
-    operation.py     an operation of a step, observers, and the loop that runs a list of operations
-    tape.py          the observer that records a step for its tangent and adjoint
-    model.py         what fluids in steps of one length share: smoke.py, liquid.py
-    driven_smoke.py  smoke drawn to targets, which chooses its own steps; pull.py, inlet.py, turbulence.py: its parts
+state.py         named fields
+operation.py     an operation of a step, observers, and the loop that runs a list of operations
+tape.py          the observer that records a step for its tangent and adjoint
+model.py         what fluids in steps of one length share: smoke.py, liquid.py
+driven_smoke.py  smoke drawn to targets, which chooses its own steps; pull.py, inlet.py, turbulence.py: its parts
 """
 
 from keyfluid.models.model import Model

@@ -1,7 +1,7 @@
 """How far the smoke looks from pictures of it [Tang 2021, section 5.3, figure 12: gamma is a renderer].
 
-    phi = 1/2 sum_k w_k |I(rho_k) - I_k*|^2 / S,   I = sum along the rays of what cells glow (operators/glow.py),
-    S = sum_k w_k |I_k*|^2
+phi = 1/2 sum_k w_k |I(rho_k) - I_k*|^2 / S,   I = sum along the rays of what cells glow (operators/glow.py),
+S = sum_k w_k |I_k*|^2
 """
 
 from __future__ import annotations

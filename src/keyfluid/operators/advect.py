@@ -51,9 +51,7 @@ class Advect(Operator):
         if self.feet not in ("own", "shared"):
             raise KeyfluidError(f"advect: feet {self.feet!r} is not known; use 'own' or 'shared'")
         if self.interpolation not in ("linear", "cubic"):
-            raise KeyfluidError(
-                f"advect: interpolation {self.interpolation!r} is not known; use 'linear' or 'cubic'"
-            )
+            raise KeyfluidError(f"advect: interpolation {self.interpolation!r} is not known; use 'linear' or 'cubic'")
         _ = self._back  # raises if order or dt is wrong
 
     @cached_property

@@ -155,5 +155,3 @@ class _System:
         if self.grid.is_periodic(axis):
             return np.roll(weight, -1, axis)
         return weight[tuple(slice(1, None) if a == axis else slice(None) for a in range(self.grid.dim))]
-
-

@@ -1,9 +1,9 @@
 """What a method is given, as frozen data on the grid. Methods stand on it; keyfluid.scenes fills it.
 
-    problem.py    Problem: grid, time, fluid, what is there at the start, and what is asked
-    targets.py    Keyframe, Picture, Flow: what is asked at a frame
-    emission.py   Emission: a source on the grid
-    film.py       FrameRecord: one frame of a film; EditedFilm: a film that is to be changed
+problem.py    Problem: grid, time, fluid, what is there at the start, and what is asked
+targets.py    Keyframe, Picture, Flow: what is asked at a frame
+emission.py   Emission: a source on the grid
+film.py       FrameRecord: one frame of a film; EditedFilm: a film that is to be changed
 """
 
 from keyfluid.problem.emission import Emission, share_of_faces

@@ -43,8 +43,7 @@ class Floor:
         self._extent = np.asarray(volume.size)[self._axes]
         self._texel = 2 * volume.spacing
         first, second = (
-            (np.arange(int(np.ceil(3 * side / self._texel))) + 0.5) * self._texel - side
-            for side in self._extent
+            (np.arange(int(np.ceil(3 * side / self._texel))) + 0.5) * self._texel - side for side in self._extent
         )
         points = np.zeros((len(first), len(second), 3))
         points[..., self._axes[0]] = first[:, None]

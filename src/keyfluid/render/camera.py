@@ -50,14 +50,10 @@ def up_vector(up: str) -> NDArray[np.float64]:
     return np.array([0.0, 1.0, 0.0] if up == "y" else [0.0, 0.0, 1.0])
 
 
-def turn_about_up(
-    vector: Sequence[float] | NDArray[np.float64], degrees: float, up: str
-) -> NDArray[np.float64]:
+def turn_about_up(vector: Sequence[float] | NDArray[np.float64], degrees: float, up: str) -> NDArray[np.float64]:
     """The vector turned about the up axis, counter-clockwise as seen from above (Rodrigues' formula)."""
     v, axis, angle = np.asarray(vector, np.float64), up_vector(up), math.radians(degrees)
-    return (
-        v * math.cos(angle) + np.cross(axis, v) * math.sin(angle) + axis * (axis @ v) * (1 - math.cos(angle))
-    )
+    return v * math.cos(angle) + np.cross(axis, v) * math.sin(angle) + axis * (axis @ v) * (1 - math.cos(angle))
 
 
 def orbit(camera: Pinhole, degrees: float, up: str = "y") -> Pinhole:

@@ -54,9 +54,7 @@ def line_chart(curves: Mapping[str, Curve], x_label: str = "", y_label: str = ""
     def down(y: float) -> float:
         return base - (y - y_low) / (y_high - y_low) * (_HEIGHT - _TOP - _BOTTOM)
 
-    parts = [
-        f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(y_label)}">'
-    ]
+    parts = [f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(y_label)}">']
     for tick in y_ticks:
         text = f"{10.0**tick:.3g}" if logarithmic else f"{tick:.6g}"
         parts.append(f'<path class="grid" d="M{_LEFT} {down(tick):.1f}H{_WIDTH - _RIGHT}"/>')
@@ -69,12 +67,8 @@ def line_chart(curves: Mapping[str, Curve], x_label: str = "", y_label: str = ""
         path = " ".join(f"{across(x):.1f},{down(math.log10(y) if logarithmic else y):.1f}" for x, y in line)
         parts.append(f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{path}"/>')
         if len(line) == 1:
-            parts.append(
-                f'<circle fill="{colour}" r="3" cx="{path.split(",")[0]}" cy="{path.split(",")[1]}"/>'
-            )
-    parts.append(
-        f'<text x="{_WIDTH / 2}" y="{_HEIGHT - 6}" text-anchor="middle">{escape(x_label)}</text></svg>'
-    )
+            parts.append(f'<circle fill="{colour}" r="3" cx="{path.split(",")[0]}" cy="{path.split(",")[1]}"/>')
+    parts.append(f'<text x="{_WIDTH / 2}" y="{_HEIGHT - 6}" text-anchor="middle">{escape(x_label)}</text></svg>')
     legend = "".join(
         f'<span><i style="background:{_COLOURS[index % len(_COLOURS)]}"></i>{escape(name)}</span>'
         for index, name in enumerate(points)

@@ -66,15 +66,11 @@ def parse_colour(colour: Colour) -> NDArray[np.float32]:
         try:
             red, green, blue = ImageColor.getrgb(colour)[:3]
         except ValueError as error:
-            raise KeyfluidError(
-                f"{colour!r} is not a colour; give a name such as 'orange' or '#rrggbb'"
-            ) from error
+            raise KeyfluidError(f"{colour!r} is not a colour; give a name such as 'orange' or '#rrggbb'") from error
         return to_linear(np.array([red, green, blue]) / 255)
     components = np.asarray(colour, np.float64)
     if components.shape != (3,) or not np.all((components >= 0) & (components <= 1)):
-        raise KeyfluidError(
-            f"{colour!r} is not a colour; give three numbers from 0 to 1, a name or '#rrggbb'"
-        )
+        raise KeyfluidError(f"{colour!r} is not a colour; give three numbers from 0 to 1, a name or '#rrggbb'")
     return to_linear(components)
 
 

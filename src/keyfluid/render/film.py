@@ -90,9 +90,7 @@ def write_webp(frames: Iterable[Frame], path: PathLike, fps: float, quality: int
 def write_mp4(frames: Iterable[Frame], path: PathLike, fps: float, quality: int = 18) -> None:
     """H.264 in an MP4 that any player takes: yuv420p, even sides (an odd one repeats its last row)."""
     if not video_available():
-        raise KeyfluidError(
-            "MP4 requires PyAV; install it with pip install 'keyfluid[video]', or write a GIF or WebP"
-        )
+        raise KeyfluidError("MP4 requires PyAV; install it with pip install 'keyfluid[video]', or write a GIF or WebP")
     import av
 
     source = _checked(frames)
@@ -111,9 +109,7 @@ def write_mp4(frames: Iterable[Frame], path: PathLike, fps: float, quality: int 
                     container.mux(stream.encode(picture.reformat(format="yuv420p", dst_colorspace="ITU709")))
                 container.mux(stream.encode())
         except av.error.FFmpegError as error:
-            raise KeyfluidError(
-                f"{path} can't be written ({error}); free some space or write a GIF or WebP"
-            ) from error
+            raise KeyfluidError(f"{path} can't be written ({error}); free some space or write a GIF or WebP") from error
 
 
 def _sequence(frames: Iterable[Frame]) -> Sequence[Frame]:
@@ -128,9 +124,7 @@ def _checked(frames: Iterable[Frame]) -> Iterator[Frame]:
     shape: tuple[int, ...] | None = None
     for frame in frames:
         if frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:
-            raise KeyfluidError(
-                f"a frame is {frame.dtype} {frame.shape}; it must be uint8 (height, width, 3)"
-            )
+            raise KeyfluidError(f"a frame is {frame.dtype} {frame.shape}; it must be uint8 (height, width, 3)")
         if shape not in (None, frame.shape):
             raise KeyfluidError(f"a film's frames differ in size: {shape} and {frame.shape}")
         shape = frame.shape

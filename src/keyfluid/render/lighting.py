@@ -49,9 +49,7 @@ class KeyAndSky:
         if vector.shape != (3,) or not np.isfinite(length) or length == 0.0:
             raise KeyfluidError("light.direction: must be three numbers that are not all 0")
         if not -1.0 < self.forward < 1.0:
-            raise KeyfluidError(
-                f"light.forward: is {self.forward}; give a number between -1 and 1"
-            )
+            raise KeyfluidError(f"light.forward: is {self.forward}; give a number between -1 and 1")
         return vector / length
 
 
@@ -75,9 +73,7 @@ def transmittance_to(
     return np.ascontiguousarray(swept[flip].transpose(np.argsort(order)))
 
 
-def sky_visibility(
-    extinction: NDArray[np.float32], covered: NDArray[np.float32], up: str
-) -> NDArray[np.float32]:
+def sky_visibility(extinction: NDArray[np.float32], covered: NDArray[np.float32], up: str) -> NDArray[np.float32]:
     """The part of the sky each coarse cell sees, softened: a mean of T^(1/2) over five directions."""
     top = up_vector(up)
     coarse, blocked = _halved(extinction) * np.float32(_SKY_RATIO), _halved(covered)
@@ -97,9 +93,7 @@ def _halved(volume: NDArray[np.float32]) -> NDArray[np.float32]:
         odd[axis] = slice(1, None, 2)
         first = volume[tuple(even)]
         second = (
-            volume[tuple(odd)]
-            if count % 2 == 0
-            else np.concatenate([volume[tuple(odd)], first.take([-1], axis)], axis)
+            volume[tuple(odd)] if count % 2 == 0 else np.concatenate([volume[tuple(odd)], first.take([-1], axis)], axis)
         )
         volume = (first + second) * np.float32(0.5)
     return volume
@@ -139,9 +133,7 @@ class LitVolume:
         if not (math.isfinite(spacing) and spacing > 0):
             raise KeyfluidError(f"the spacing is {spacing}; it must be above 0")
         if solid is not None and solid.shape != shape:
-            raise KeyfluidError(
-                f"the solids have shape {solid.shape} and the fields {shape}; they must be the same"
-            )
+            raise KeyfluidError(f"the solids have shape {solid.shape} and the fields {shape}; they must be the same")
         self.spacing = spacing
         self.size = tuple(n * spacing for n in shape)
         self.to_light = light.towards(up)

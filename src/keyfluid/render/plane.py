@@ -58,9 +58,7 @@ def render_plane(
     shape = stack.shape[1:]
     for name, extra in (("solid", solid), ("target", target)):
         if extra is not None and extra.shape != shape:
-            raise KeyfluidError(
-                f"the {name} has shape {extra.shape} and the fields {shape}; they must be the same"
-            )
+            raise KeyfluidError(f"the {name} has shape {extra.shape} and the fields {shape}; they must be the same")
     width, height = picture_size(shape, size)
     layers = np.stack([np.maximum(enlarged(layer, width, height, blur=0.5), 0) for layer in stack])
     total = layers.sum(axis=0)
@@ -123,9 +121,7 @@ def _matte(solid: NDArray, width: int, height: int, colour: Colour) -> NDArray[n
     return parse_colour(colour) * (0.42 + 0.5 * np.clip(facing, -0.5, 1.0))[..., None]
 
 
-def _blend(
-    below: NDArray[np.float32], above: NDArray[np.float32], cover: NDArray[np.float32]
-) -> NDArray[np.float32]:
+def _blend(below: NDArray[np.float32], above: NDArray[np.float32], cover: NDArray[np.float32]) -> NDArray[np.float32]:
     return below + cover[..., None] * (above - below)
 
 

@@ -89,9 +89,7 @@ def write_report(
     if strip is not None:
         parts.append(_section("Frames", f"<figure>{_embedded(strip, 'frames and targets')}</figure>"))
     if curves:
-        parts.append(
-            _section("Curves", "".join(_chart(name, curve, x_label) for name, curve in curves.items()))
-        )
+        parts.append(_section("Curves", "".join(_chart(name, curve, x_label) for name, curve in curves.items())))
     if plots:
         figures = "".join(
             f"<figure>{_embedded(picture, name)}<figcaption>{escape(name)}</figcaption></figure>"
@@ -123,15 +121,11 @@ def _chart(name: str, curve: Curve | Mapping[str, Curve], x_label: str) -> str:
 def _table(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
     """Names beside values, or rows under the names that any of them has."""
     if isinstance(rows, Mapping):
-        body = "".join(
-            f"<tr><th>{escape(str(name))}</th><td>{_value(value)}</td></tr>" for name, value in rows.items()
-        )
+        body = "".join(f"<tr><th>{escape(str(name))}</th><td>{_value(value)}</td></tr>" for name, value in rows.items())
         return f'<div class="scroll"><table>{body}</table></div>'
     names = list(dict.fromkeys(name for row in rows for name in row))
     head = "".join(f"<th>{escape(str(name))}</th>" for name in names)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{_value(row.get(name))}</td>" for name in names) + "</tr>" for row in rows
-    )
+    body = "".join("<tr>" + "".join(f"<td>{_value(row.get(name))}</td>" for name in names) + "</tr>" for row in rows)
     return f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>'
 
 
@@ -170,6 +164,4 @@ def _encoded(picture: Picture) -> bytes:
     try:
         return Path(picture).read_bytes()
     except OSError as error:
-        raise KeyfluidError(
-            f"{picture} can't be read for the report ({error.strerror}); render it first"
-        ) from error
+        raise KeyfluidError(f"{picture} can't be read for the report ({error.strerror}); render it first") from error

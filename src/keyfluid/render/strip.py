@@ -26,12 +26,8 @@ def label_font(size: int) -> FreeTypeFont:
 
     found = importlib.util.find_spec("matplotlib")
     if found is None or found.origin is None:
-        raise KeyfluidError(
-            "labels require DejaVu Sans from matplotlib, which is missing; install matplotlib"
-        )
-    return ImageFont.truetype(
-        Path(found.origin).parent / "mpl-data" / "fonts" / "ttf" / "DejaVuSans.ttf", size
-    )
+        raise KeyfluidError("labels require DejaVu Sans from matplotlib, which is missing; install matplotlib")
+    return ImageFont.truetype(Path(found.origin).parent / "mpl-data" / "fonts" / "ttf" / "DejaVuSans.ttf", size)
 
 
 def filmstrip(

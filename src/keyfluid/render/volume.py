@@ -43,9 +43,7 @@ def trace_volume(
     floor = Floor(volume, up) if background.floor else None
     floor_colour = parse_colour(background.bottom) * 3
 
-    def through(
-        columns: NDArray, rows: NDArray, beyond: NDArray
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def through(columns: NDArray, rows: NDArray, beyond: NDArray) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         origins, directions = camera_rays(camera, up, width, height, columns, rows)
         gathered, met = volume.march(origins, directions)
         if floor is not None:
@@ -95,7 +93,5 @@ def render_volume(
     """
     if min(size) < 1:
         raise KeyfluidError(f"a picture of {size[0]} x {size[1]} pixels is empty; give at least 1 x 1")
-    volume = LitVolume(
-        fields, spacing, light or KeyAndSky(), camera.position, solid, up, extinction, solid_colour
-    )
+    volume = LitVolume(fields, spacing, light or KeyAndSky(), camera.position, solid, up, extinction, solid_colour)
     return to_bytes(trace_volume(volume, camera, size, background or Backdrop(), up))

@@ -7,7 +7,7 @@ from keyfluid.errors import KeyfluidError
 from keyfluid.io.run.fingerprint import Fingerprint, changed_keys, machine_notes
 from keyfluid.runs.folder import RunFolder
 from keyfluid.scenes import Scene
-from keyfluid.scenes.inputs import hashed_scene
+from keyfluid.scenes.build.inputs import hashed_scene
 
 _FIXED = ("domain.", "time.fps", "simulation.precision", "smoke.field", "liquid.field", "control.method", "edit.")
 """Keys that the state of a run depends on: with others it could not even be read."""
@@ -38,9 +38,7 @@ def go_on_with(place: RunFolder, scene: Scene, from_frames: bool, accept: bool) 
             way += f", from these forces: keyfluid run SCENE --from {place.path}"
         raise KeyfluidError(f"{place.path}: {told} since the run began; {way}")
     if not accept:
-        raise KeyfluidError(
-            f"{place.path}: {told} since the run began; undo the change, or add --accept-changes"
-        )
+        raise KeyfluidError(f"{place.path}: {told} since the run began; undo the change, or add --accept-changes")
     place.accept(now.after(before, lines))
     return [*lines, *notes]
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from keyfluid.controllers.method import Plan
-from keyfluid.scenes.problem import BuiltScene
+from keyfluid.scenes.build.problem import BuiltScene
 from keyfluid.threads import threads
 
 # Nanoseconds of one thread per cell and step, with one density; measured on a laptop core at 192 x 288 and 96^3.

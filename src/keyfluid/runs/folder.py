@@ -28,7 +28,7 @@ from keyfluid.io.run.owned import OwnedFolder, is_locked
 from keyfluid.io.run.record import Record
 from keyfluid.io.run.result_file import Result, read_result
 from keyfluid.scenes import Scene, dump_scene, load_scene
-from keyfluid.scenes.inputs import hashed_scene, input_files
+from keyfluid.scenes.build.inputs import hashed_scene, input_files
 
 FILES = (
     "scene.toml", "result.json", LAST, BEFORE, "strip.png", "report.html", "video.webp", "video.gif", "video.mp4",

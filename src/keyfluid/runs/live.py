@@ -29,8 +29,8 @@ from keyfluid.runs.frames import MemoryFrames
 from keyfluid.runs.pictures import Painter
 from keyfluid.runs.session import Session
 from keyfluid.scenes import Scene, load_scene, scene_from
-from keyfluid.scenes.load import dump_data
-from keyfluid.scenes.problem import build
+from keyfluid.scenes.build.problem import build
+from keyfluid.scenes.schema.load import dump_data
 
 _KEPT_FRAMES = 3
 """Frames that pictures blend their light over."""

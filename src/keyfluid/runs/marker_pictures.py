@@ -22,7 +22,7 @@ from keyfluid.render.markers import (
     speed_colours,
 )
 from keyfluid.runs.frames import Frame, Frames
-from keyfluid.scenes.problem import BuiltScene
+from keyfluid.scenes.build.problem import BuiltScene
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from keyfluid.io.atomic import write_whole
 from keyfluid.io.ply import mesh_bytes
 from keyfluid.runs.frames import Frame
 from keyfluid.runs.vdb_files import turn_of
-from keyfluid.scenes.problem import BuiltScene
+from keyfluid.scenes.build.problem import BuiltScene
 from keyfluid.shapes.isosurface import isosurface
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from keyfluid.controllers.shell import Checkpoint
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.runs.folder import RunFolder
-from keyfluid.scenes.problem import BuiltScene, build
+from keyfluid.scenes.build.problem import BuiltScene, build
 
 
 def open_other_run(folder: str) -> tuple[BuiltScene, Checkpoint]:

@@ -27,7 +27,7 @@ from keyfluid.runs.pictures import Film, Painter
 from keyfluid.runs.ply_files import write_points
 from keyfluid.runs.vdb_files import vdb_name, write_frame
 from keyfluid.scenes import dump_scene
-from keyfluid.scenes.problem import BuiltScene
+from keyfluid.scenes.build.problem import BuiltScene
 
 STRIP_FRAMES = 6
 _FORCE_MAPS = 4
@@ -187,4 +187,3 @@ def _thinned(items: list[int], most: int) -> list[int]:
     if len(items) <= most:
         return items
     return [items[round(place)] for place in np.linspace(0, len(items) - 1, most)]
-

@@ -24,7 +24,7 @@ from keyfluid.render.colour import Colour
 from keyfluid.render.liquid import render_liquid_plane, render_liquid_volume
 from keyfluid.runs.frames import Frames
 from keyfluid.runs.marker_pictures import MarkerPainter, View
-from keyfluid.scenes.problem import BuiltScene
+from keyfluid.scenes.build.problem import BuiltScene
 
 Picture = np.ndarray
 
@@ -144,9 +144,7 @@ class Painter:
 class Film(Sequence[Picture]):
     """The pictures of all frames, drawn when first asked for and kept packed (lossless)."""
 
-    def __init__(
-        self, painter: Painter, frames: Frames, drawn: Callable[[int, int], None] | None = None
-    ) -> None:
+    def __init__(self, painter: Painter, frames: Frames, drawn: Callable[[int, int], None] | None = None) -> None:
         self._painter, self._frames, self._drawn = painter, frames, drawn
         self.indices = frames.store.indices()
         self._packed: dict[int, bytes] = {}

@@ -11,7 +11,7 @@ from keyfluid.io.ply import ply_bytes
 from keyfluid.render.colour import to_srgb
 from keyfluid.runs.frames import Frame
 from keyfluid.runs.marker_pictures import MarkerPainter
-from keyfluid.scenes.problem import BuiltScene
+from keyfluid.scenes.build.problem import BuiltScene
 
 
 def write_points(path: Path, problem: BuiltScene, frame: Frame) -> None:

@@ -22,8 +22,8 @@ from keyfluid.runs.outputs import Outputs
 from keyfluid.runs.session import Listener, Progress, Session, after_a_second
 from keyfluid.runs.watch import Watch
 from keyfluid.scenes import Scene, load_scene
-from keyfluid.scenes.checks import all_bodies
-from keyfluid.scenes.problem import BuiltScene, build
+from keyfluid.scenes.build.problem import BuiltScene, build
+from keyfluid.scenes.schema.checks import all_bodies
 from keyfluid.threads import available, set_threads
 
 SMALL_GRID = 150_000

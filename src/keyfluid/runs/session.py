@@ -19,14 +19,15 @@ from keyfluid.runs.frames import PARTICLES, Frames, FrameStore, MemoryFrames
 from keyfluid.runs.memory import peak_memory_mb
 from keyfluid.runs.outputs import Outputs
 from keyfluid.runs.watch import Watch
-from keyfluid.scenes.problem import BuiltScene
-from keyfluid.scenes.told import Told
+from keyfluid.scenes.build.problem import BuiltScene
+from keyfluid.scenes.build.report import Told
 from keyfluid.threads import threads
 
 _RESULT_INTERVAL = 0.5
 _PATIENCE = 1.0
 _SHOW_INTERVAL, _SHOW_PATIENCE = 30.0, 9
 """Seconds between previews where nothing else asks for one; how many times its own time one waits for the next."""
+
 
 @dataclass(frozen=True)
 class Progress:

@@ -18,7 +18,7 @@ from keyfluid.io.vdb.grid import MetadataValue
 from keyfluid.render.colour import parse_colour
 from keyfluid.runs.frames import Frame
 from keyfluid.runs.pictures import centred, colour_of
-from keyfluid.scenes.problem import BuiltScene
+from keyfluid.scenes.build.problem import BuiltScene
 
 _NAMES = {"houdini": {"vel": "vel", "Cd": "Cd"}, "blender": {"vel": "velocity", "Cd": "color"}}
 BAND = 3.0

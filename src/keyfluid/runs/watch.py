@@ -21,7 +21,7 @@ from keyfluid.runs.frames import Frames
 from keyfluid.runs.outputs import Writable
 from keyfluid.runs.pictures import Painter
 from keyfluid.scenes import load_scene
-from keyfluid.scenes.problem import BuiltScene
+from keyfluid.scenes.build.problem import BuiltScene
 
 
 def _say(line: str) -> None:

@@ -210,6 +210,4 @@ def _flat_circle(radius: float, dimension: int) -> np.ndarray:
 
 
 def _upright_circle(radius: float, height: float) -> np.ndarray:
-    return np.stack(
-        [radius * np.cos(CIRCLE), np.full(len(CIRCLE), height), radius * np.sin(CIRCLE)], axis=1
-    )
+    return np.stack([radius * np.cos(CIRCLE), np.full(len(CIRCLE), height), radius * np.sin(CIRCLE)], axis=1)

@@ -175,8 +175,7 @@ def sequence_files(pattern: Path) -> list[Path]:
         raise KeyfluidError(f"mesh sequence {_shown(pattern)}: no mesh file matches; name them like walk.####.obj")
     if len(files) > MOST_FILES:
         raise KeyfluidError(
-            f"mesh sequence {pattern}: {len(files)} files match, at most {MOST_FILES} are read; give a narrower "
-            "pattern"
+            f"mesh sequence {pattern}: {len(files)} files match, at most {MOST_FILES} are read; give a narrower pattern"
         )
     return sorted(files, key=lambda path: natural_order(path.name))
 

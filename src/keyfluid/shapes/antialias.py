@@ -30,17 +30,13 @@ def average_over_cells(
     if np.any(last <= first):
         return coverage
     offsets = (np.arange(samples_per_axis) + 0.5) / samples_per_axis - 0.5
-    offsets_nd = np.stack(np.meshgrid(*[offsets] * dimension, indexing="ij"), axis=-1).reshape(
-        -1, dimension
-    )
+    offsets_nd = np.stack(np.meshgrid(*[offsets] * dimension, indexing="ij"), axis=-1).reshape(-1, dimension)
     cells_per_row = int(np.prod(last[1:] - first[1:]))
     rows = max(1, _CHUNK // cells_per_row)
     for start in range(first[0], last[0], rows):
         stop = min(start + rows, last[0])
         axes = [np.arange(start, stop)] + [np.arange(a, b) for a, b in zip(first[1:], last[1:])]
-        centres = (
-            np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, dimension) + 0.5
-        ) * spacing
+        centres = (np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, dimension) + 0.5) * spacing
         values = certain(centres)
         open_cells = np.flatnonzero(np.isnan(values))
         per_chunk = max(1, _CHUNK // len(offsets_nd))

@@ -1,9 +1,9 @@
 """Smoke on a grid, moved, twisted or bent: values are read where they came from, linearly between cells.
 
-    twist   about the upright axis through the middle of the smoke, counter-clockwise, by an angle that rises evenly
-            from 0 at its lower end
-    bend    its upright middle line becomes an arc that starts upright and leans towards x; lengths along it stay
-    move    along the axes
+twist   about the upright axis through the middle of the smoke, counter-clockwise, by an angle that rises evenly
+        from 0 at its lower end
+bend    its upright middle line becomes an arc that starts upright and leans towards x; lengths along it stay
+move    along the axes
 """
 
 from __future__ import annotations

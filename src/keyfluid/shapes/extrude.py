@@ -39,9 +39,7 @@ class Extrusion:
 
     def __post_init__(self) -> None:
         if self.axis not in _AXES or self.up not in _AXES:
-            raise KeyfluidError(
-                f"axis {self.axis!r}, up {self.up!r}: each must be one of {', '.join(_AXES)}"
-            )
+            raise KeyfluidError(f"axis {self.axis!r}, up {self.up!r}: each must be one of {', '.join(_AXES)}")
         if self.depth is not None and not (np.isfinite(self.depth) and self.depth > 0):
             raise KeyfluidError(f"depth {self.depth} must be above 0, in metres")
 
@@ -112,23 +110,17 @@ class Drawing(ABC):
     ) -> np.ndarray:
         """The depth runs along a grid axis: the product of a drawing and an interval, both exact."""
         plane = [axis for axis in range(3) if axis != across]
-        flat = Transform(
-            transform.center[plane], transform.scale, transform.matrix[plane, :2], transform.origin[:2]
-        )
+        flat = Transform(transform.center[plane], transform.scale, transform.matrix[plane, :2], transform.origin[:2])
         drawn = self.draw((shape[plane[0]], shape[plane[1]]), spacing, flat)
         lower = transform.center[across] - depth / 2
         thick = overlap_weights(lower, depth, 1, spacing, shape[across])[:, 0]
         return np.ascontiguousarray(np.moveaxis(drawn[:, :, None] * thick, 2, across))
 
-    def _extrude_turned(
-        self, shape: tuple[int, ...], spacing: float, transform: Transform, depth: float
-    ) -> np.ndarray:
+    def _extrude_turned(self, shape: tuple[int, ...], spacing: float, transform: Transform, depth: float) -> np.ndarray:
         """Any turn: the drawing as a texture of quarter cells, read linearly at 4 x 4 x 4 points a cell."""
         fine = spacing / SAMPLES_PER_AXIS
         ink = self.ink()
-        farthest = np.linalg.norm(
-            np.maximum(transform.center, np.asarray(shape) * spacing - transform.center)
-        )
+        farthest = np.linalg.norm(np.maximum(transform.center, np.asarray(shape) * spacing - transform.center))
         extent = np.minimum(np.ptp(ink.points, axis=0) * transform.scale, 2 * farthest)
         cells = tuple(int(n) for n in np.ceil(extent / fine) + 2 * SAMPLES_PER_AXIS + 4)
         middle = np.asarray(cells) * fine / 2

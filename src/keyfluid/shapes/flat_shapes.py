@@ -56,9 +56,7 @@ class Star(FlatShape):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.points < 3 or self.points != int(self.points) or self.inner >= 1:
-            raise KeyfluidError(
-                f"star: needs points >= 3 and inner < 1, not {self.points} and {self.inner}"
-            )
+            raise KeyfluidError(f"star: needs points >= 3 and inner < 1, not {self.points} and {self.inner}")
 
     def flat_distance(self, points: np.ndarray) -> np.ndarray:
         return polygon_distance(points, self.outline().points)

@@ -70,9 +70,7 @@ class Channel:
         """The value at a time; the ends hold."""
         cubic = self.interpolation == "CUBICSPLINE"
         time = float(np.clip(time, self.times[0], self.times[-1]))
-        after = int(
-            np.clip(np.searchsorted(self.times, time, side="right"), 1, max(len(self.times) - 1, 1))
-        )
+        after = int(np.clip(np.searchsorted(self.times, time, side="right"), 1, max(len(self.times) - 1, 1)))
         if len(self.times) == 1:
             return self._unit(self.values[1] if cubic else self.values[0])
         before = after - 1

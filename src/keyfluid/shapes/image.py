@@ -101,9 +101,7 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
                     image.load()
                     return _channels(ImageOps.exif_transpose(image))
         except Image.DecompressionBombError:
-            raise KeyfluidError(
-                f"image {path} claims more than {MOST_PIXELS} pixels; make it smaller"
-            ) from None
+            raise KeyfluidError(f"image {path} claims more than {MOST_PIXELS} pixels; make it smaller") from None
         except KeyfluidError as error:
             raise KeyfluidError(str(error) if str(path) in str(error) else f"image {path}: {error}") from None
         except MemoryError:
@@ -122,9 +120,7 @@ def _check_size(image: Any, path: Path) -> None:
     """Before any pixel is decoded: how many there are, and what they and their conversions take."""
     width, height = image.size
     if not 0 < width * height <= MOST_PIXELS:
-        raise KeyfluidError(
-            f"image {path} is {width} x {height}; make it smaller, at most {MOST_PIXELS} pixels"
-        )
+        raise KeyfluidError(f"image {path} is {width} x {height}; make it smaller, at most {MOST_PIXELS} pixels")
     Budget().require(_BYTES_PER_PIXEL * width * height, f"a picture of {width} x {height}")
 
 

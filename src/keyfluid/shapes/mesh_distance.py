@@ -24,9 +24,7 @@ def inside(points: np.ndarray, vertices: np.ndarray, faces: np.ndarray) -> np.nd
     return np.abs(_winding(points, vertices, faces)) > 0.5
 
 
-def distance_to_points(
-    points: np.ndarray, vertices: np.ndarray, faces: np.ndarray, outer: np.ndarray
-) -> np.ndarray:
+def distance_to_points(points: np.ndarray, vertices: np.ndarray, faces: np.ndarray, outer: np.ndarray) -> np.ndarray:
     """Exact signed distance from any points (n, 3); `outer` masks the faces that bound the inside."""
     import igl
 
@@ -83,9 +81,7 @@ def _extend(distance: np.ndarray, band: np.ndarray, nearest: np.ndarray, spacing
         distance.flat[part] = np.sqrt(np.einsum("ij,ij->i", gap, gap))
 
 
-def _blocks_near_surface(
-    shape: tuple[int, ...], spacing: float, vertices: np.ndarray, faces: np.ndarray
-) -> np.ndarray:
+def _blocks_near_surface(shape: tuple[int, ...], spacing: float, vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
     """Blocks of 4^3 cells that together hold every cell closer than two cells to the surface."""
     import igl
 
@@ -139,14 +135,10 @@ def _winding(points: np.ndarray, vertices: np.ndarray, faces: np.ndarray) -> np.
     import igl
 
     parts = [points[start : start + _CHUNK] for start in range(0, len(points), _CHUNK)]
-    return np.concatenate(
-        [np.zeros(0)] + [igl.fast_winding_number(vertices, faces, part) for part in parts]
-    )
+    return np.concatenate([np.zeros(0)] + [igl.fast_winding_number(vertices, faces, part) for part in parts])
 
 
-def _blocks_in_box(
-    blocks: tuple[int, ...], spacing: float, vertices: np.ndarray, margin: float
-) -> np.ndarray:
+def _blocks_in_box(blocks: tuple[int, ...], spacing: float, vertices: np.ndarray, margin: float) -> np.ndarray:
     """Flat indices of the blocks that meet the mesh's bounding box, grown by a margin."""
     side = _BLOCK * spacing
     first = np.clip(np.floor((vertices.min(axis=0) - margin) / side).astype(np.int64), 0, blocks)

@@ -120,9 +120,7 @@ def _rows(
         raise KeyfluidError(f"its header claims {element.rows} of {element.name[:40]!r}; the file is too short")
     counts, length = _first_row(element, content, position)
     if element.rows * length <= len(content) - position:
-        fields = [
-            [("count", p.count or "V0"), ("values", p.stored, (n,))] for p, n in zip(element.properties, counts)
-        ]
+        fields = [[("count", p.count or "V0"), ("values", p.stored, (n,))] for p, n in zip(element.properties, counts)]
         table = np.dtype([(str(i), each) for i, each in enumerate(fields)])
         rows = np.frombuffer(content, table, element.rows, position)
         if all(p.count is None or np.all(rows[str(i)]["count"] == counts[i]) for i, p in enumerate(element.properties)):

@@ -106,9 +106,7 @@ def _closed_patches(faces: np.ndarray, patch: np.ndarray) -> np.ndarray:
     return np.bincount(found[:, 0], count != 2, minlength=int(patch.max()) + 1) == 0
 
 
-def _winding_beside_faces(
-    vertices: np.ndarray, faces: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _winding_beside_faces(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Winding number just in front of and just behind every face, and the faces' areas."""
     import igl
 

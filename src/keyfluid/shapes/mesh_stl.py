@@ -1,7 +1,7 @@
 """Triangles of STL files, binary (told by their length) and ASCII. Normals and colours are passed over.
 
-    binary  80 bytes | uint32 n | n x (normal, three corners: 12 float32 | uint16)
-    ASCII   solid ... facet normal i j k, outer loop, three times "vertex x y z", endloop, endfacet ... endsolid
+binary  80 bytes | uint32 n | n x (normal, three corners: 12 float32 | uint16)
+ASCII   solid ... facet normal i j k, outer loop, three times "vertex x y z", endloop, endfacet ... endsolid
 """
 
 from __future__ import annotations

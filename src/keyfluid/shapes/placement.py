@@ -111,9 +111,7 @@ def _turn(degrees: float) -> np.ndarray:
 def resolve(placement: Placement, hull: Hull, domain: tuple[float, ...]) -> Transform:
     """The transform that puts `hull` where `placement` says in a domain of these sides (metres)."""
     dimension = len(domain)
-    center = np.asarray(
-        placement.center if placement.center is not None else np.asarray(domain) / 2, dtype=float
-    )
+    center = np.asarray(placement.center if placement.center is not None else np.asarray(domain) / 2, dtype=float)
     if center.shape != (dimension,):
         raise KeyfluidError(f"center {list(center)} has {center.size} numbers; the domain is {dimension}D")
     matrix = rotation_matrix(placement.rotation, dimension)

@@ -22,9 +22,7 @@ def overlap_weights(lower: float, pitch: float, samples: int, spacing: float, ce
     return np.maximum(inside, 0.0) / spacing
 
 
-def resample(
-    values: np.ndarray, shape: tuple[int, ...], spacing: float, transform: Transform
-) -> np.ndarray:
+def resample(values: np.ndarray, shape: tuple[int, ...], spacing: float, transform: Transform) -> np.ndarray:
     """Average `values` (samples of side 1 in local units, first corner at the local zero) over each cell."""
     aligned = _aligned_axes(transform.matrix)
     if aligned is None:
@@ -49,9 +47,7 @@ def _aligned_axes(matrix: np.ndarray) -> list[int] | None:
     return [int(axis) for axis in np.abs(matrix).argmax(axis=0)]
 
 
-def _resample_turned(
-    values: np.ndarray, shape: tuple[int, ...], spacing: float, transform: Transform
-) -> np.ndarray:
+def _resample_turned(values: np.ndarray, shape: tuple[int, ...], spacing: float, transform: Transform) -> np.ndarray:
     dimension = len(shape)
     # A volume has 64 sub-cells of a quarter per cell and no sharp outline to draw: halves do there.
     per_axis = 4 if dimension == 2 else 2
@@ -70,9 +66,7 @@ def _resample_turned(
     def undecided(points: np.ndarray) -> np.ndarray:
         return np.full(len(points), np.nan)
 
-    corners = np.stack(np.meshgrid(*[(0.0, n) for n in values.shape], indexing="ij"), -1).reshape(
-        -1, dimension
-    )
+    corners = np.stack(np.meshgrid(*[(0.0, n) for n in values.shape], indexing="ij"), -1).reshape(-1, dimension)
     world = transform.to_world(corners)
     bounds = (world.min(axis=0), world.max(axis=0))
     return average_over_cells(shape, spacing, bounds, undecided, sample, per_axis)

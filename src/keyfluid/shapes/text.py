@@ -40,9 +40,7 @@ class Text(Drawing):
         if self.align not in ("left", "center", "right"):
             raise KeyfluidError(f"align {self.align!r} must be left, center or right")
         if len(self.text) > _LONGEST:
-            raise KeyfluidError(
-                f"text has {len(self.text)} characters, at most {_LONGEST} are allowed; shorten it"
-            )
+            raise KeyfluidError(f"text has {len(self.text)} characters, at most {_LONGEST} are allowed; shorten it")
         _ = self.outlines
 
     @cached_property
@@ -95,14 +93,10 @@ def _checked_font(path: Path, text: str) -> Any:
         raise
     except Exception as error:  # FreeType's faults come as several kinds of exception
         raise KeyfluidError(f"font {path} can't be read as a TrueType or OpenType font: {_line(error)}") from None
-    missing = [
-        c for c in dict.fromkeys(text) if ord(c) not in known and c not in "\t" and c.splitlines() != [""]
-    ]
+    missing = [c for c in dict.fromkeys(text) if ord(c) not in known and c not in "\t" and c.splitlines() != [""]]
     if missing:
         names = ", ".join(f"{character!r} (U+{ord(character):04X})" for character in missing[:8])
-        raise KeyfluidError(
-            f"font {path.name} has no glyph for {names}; choose another `font` or other text"
-        )
+        raise KeyfluidError(f"font {path.name} has no glyph for {names}; choose another `font` or other text")
     _check_outlines(font, [c for c in text if ord(c) in known], path)
     return FontProperties(fname=str(path))
 

@@ -107,9 +107,7 @@ class MultigridPCG:
             sizes = np.bincount(self._labels[..., 1:-1].ravel(), minlength=self._parts + 1)
             self._sizes = np.maximum(sizes, 1)
             self._sums = np.zeros((SLABS, self._parts + 1))
-        self._solution, self._product, self._direction, self._next = (
-            np.zeros_like(finest.x) for _ in range(4)
-        )
+        self._solution, self._product, self._direction, self._next = (np.zeros_like(finest.x) for _ in range(4))
 
     def solve(
         self, b: ArrayLike, x0: ArrayLike | None = None, tolerance: float | None = None
@@ -215,9 +213,7 @@ class MultigridPCG:
 class _Level:
     """One lattice of the hierarchy: matrix, smoother, transfer to the next coarser one, work space."""
 
-    def __init__(
-        self, active: NDArray[np.bool_], links: list[Array], shift: Array, periodic: tuple[bool, ...]
-    ) -> None:
+    def __init__(self, active: NDArray[np.bool_], links: list[Array], shift: Array, periodic: tuple[bool, ...]) -> None:
         self.shape, self.periodic = active.shape, periodic
         self._links, self._shift = links, shift
         diagonal = shift.copy()

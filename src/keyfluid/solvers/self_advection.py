@@ -20,15 +20,11 @@ def self_advection(grid: Grid, v: np.ndarray, scale: float, viscosity: float) ->
     return self_advection_tangent(grid, v, v, 0.5 * scale, viscosity)
 
 
-def self_advection_tangent(
-    grid: Grid, v: np.ndarray, d_v: np.ndarray, scale: float, viscosity: float
-) -> np.ndarray:
+def self_advection_tangent(grid: Grid, v: np.ndarray, d_v: np.ndarray, scale: float, viscosity: float) -> np.ndarray:
     return _run(kernels.advect_self_tangent, grid, v, d_v, scale, viscosity)
 
 
-def self_advection_transpose(
-    grid: Grid, v: np.ndarray, bar: np.ndarray, scale: float, viscosity: float
-) -> np.ndarray:
+def self_advection_transpose(grid: Grid, v: np.ndarray, bar: np.ndarray, scale: float, viscosity: float) -> np.ndarray:
     return _run(kernels.advect_self_transpose, grid, v, bar, scale, viscosity)
 
 

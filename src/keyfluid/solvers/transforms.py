@@ -152,8 +152,7 @@ def _chunked(
     across = 0 if axis != 0 else 1
     edges = np.linspace(0, x.shape[across], min(_CHUNKS, x.shape[across]) + 1).astype(int)
     pieces = [
-        tuple(slice(low, high) if a == across else slice(None) for a in range(x.ndim))
-        for low, high in pairwise(edges)
+        tuple(slice(low, high) if a == across else slice(None) for a in range(x.ndim)) for low, high in pairwise(edges)
     ]
     if threads() == 1:
         for piece in pieces:

@@ -129,9 +129,7 @@ def _simulations(problem: Problem, settings: SearchNumbers, stages: Sequence[Seq
     return _PER_EVALUATION * passes * work
 
 
-def _lines(
-    problem: Problem, settings: SearchNumbers, stages: Sequence[Sequence[Stage]], workers: int
-) -> list[str]:
+def _lines(problem: Problem, settings: SearchNumbers, stages: Sequence[Sequence[Stage]], workers: int) -> list[str]:
     """What will be searched, and what that takes."""
     longest = max(stages, key=lambda found: found[0].window.last - found[0].window.first)
     control, timing = longest[-1].control, longest[-1].control.timing

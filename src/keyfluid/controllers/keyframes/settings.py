@@ -173,7 +173,7 @@ class AdjointSettings(OptimisedSettings):
     )
     hold: Flag | Literal["auto"] = Field(
         default="auto",
-        description="of a liquid: the search begins with winds that carry its weight, not with none; \"auto\": if it "
+        description='of a liquid: the search begins with winds that carry its weight, not with none; "auto": if it '
         "would fall farther than the domain is high before the first keyframe",
     )
 
@@ -291,9 +291,7 @@ class SearchNumbers:
             iterations=value("iterations", 75 if liquid else 120),
             history=value("history", 10),
             gamma=value("gamma", "auto"),
-            blur=tuple(
-                value("blur", [4 * dx, 2 * dx, dx] if liquid else (0.04 * longest, 0.02 * longest, 0.0))
-            ),
+            blur=tuple(value("blur", [4 * dx, 2 * dx, dx] if liquid else (0.04 * longest, 0.02 * longest, 0.0))),
             levels=value("levels", 4),
             alpha=_ALPHA_OF[problem.method] * value("alpha", 0.0),
             beta=value("beta", 0.0),

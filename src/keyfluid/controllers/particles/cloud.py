@@ -15,7 +15,7 @@ from keyfluid.controllers.particles.markers import Markers
 from keyfluid.controllers.particles.settings import ParticleNumbers
 from keyfluid.controllers.particles.streams import Stream, key
 from keyfluid.controllers.particles.targets import Posed, TargetShape
-from keyfluid.controllers.target.schedule import Turn, acting, turns
+from keyfluid.controllers.turns import Turn, acting, turns
 from keyfluid.problem import Emission, Keyframe, Problem
 
 FULL = 0.65
@@ -147,9 +147,7 @@ class Cloud:
         if trials == 0 or self.control.count == 0:
             return
         potential = self.densities.of(self.control.position, self.settings.control_radius)
-        edge = self.settings.edge * float(
-            self.grid.sample(potential, self.control.position).mean(dtype=np.float64)
-        )
+        edge = self.settings.edge * float(self.grid.sample(potential, self.control.position).mean(dtype=np.float64))
         wide = self.settings.control_radius
         low = np.maximum(self.control.position.min(axis=1) - self.grid.real(wide), 0)
         high = np.minimum(self.control.position.max(axis=1) + self.grid.real(wide), self.grid.sizes)

@@ -1,14 +1,14 @@
 """What the paper leaves out, each behind a switch, as changes of the velocity lattice.
 
-    project      pressure projection of the control field, the remedy of the paper's section 9. The field is averaged
-                 to faces, projected there, and averaged back, which leaves a little divergence
-    contain      u -= contain phi grad phi outside the target, phi its signed distance at most two vortex radii: the
-                 repulsion from the boundary of section 9, as a velocity, because markers have no inertia
-    buoyancy     smoke.buoyancy: u += buoyancy density / damping upwards, the speed at which the damping of control
-                 particles holds the lift
-    sources      markers come in where a source is; its velocity holds the air there
-    obstacles    near a body the velocity towards it, relative to its own, is removed; markers inside go to its
-                 surface
+project      pressure projection of the control field, the remedy of the paper's section 9. The field is averaged
+             to faces, projected there, and averaged back, which leaves a little divergence
+contain      u -= contain phi grad phi outside the target, phi its signed distance at most two vortex radii: the
+             repulsion from the boundary of section 9, as a velocity, because markers have no inertia
+buoyancy     smoke.buoyancy: u += buoyancy density / damping upwards, the speed at which the damping of control
+             particles holds the lift
+sources      markers come in where a source is; its velocity holds the air there
+obstacles    near a body the velocity towards it, relative to its own, is removed; markers inside go to its
+             surface
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Projection:
         values = shaped(self.lattice, packed).reshape(*self.grid.cells, 4)
         for axis in range(self.grid.dim):
             line, face = np.moveaxis(values[..., axis], axis, 0), np.moveaxis(free.component(axis), axis, 0)
-            line[...] = 0.5 * (face + np.roll(face, -1, 0)) if self.grid.is_periodic(axis) else 0.5 * (
-                face[1:] + face[:-1]
+            line[...] = (
+                0.5 * (face + np.roll(face, -1, 0)) if self.grid.is_periodic(axis) else 0.5 * (face[1:] + face[:-1])
             )
 
 

@@ -61,8 +61,7 @@ class Simulation:
         self.lattice = Lattice.of_cells(problem.grid, self.settings.velocity_cells, problem.dtype)
         self.densities = Densities(self.grid)
         self.clouds = [
-            Cloud(problem, name, index, self.settings, self.densities)
-            for index, name in enumerate(problem.densities)
+            Cloud(problem, name, index, self.settings, self.densities) for index, name in enumerate(problem.densities)
         ]
         self.vortices = Vortices(problem.dtype)
         self.bodies = extras.Bodies(problem, self.grid, self.lattice)
@@ -264,9 +263,7 @@ class Simulation:
         self.vortices.remove(smoke, self.grid, self.settings)
         for cloud in self.clouds:
             word = key(self.seed, Stream.SPAWN, self.steps, cloud.index)
-            self.vortices.spawn(
-                cloud.markers.position, smoke, self.grid, self.lattice, turbulent, self.settings, word
-            )
+            self.vortices.spawn(cloud.markers.position, smoke, self.grid, self.lattice, turbulent, self.settings, word)
 
     # 4. Particle update
 

@@ -22,8 +22,8 @@ from keyfluid.controllers.step_watch import StepWatch
 from keyfluid.controllers.target.driven import driven_smoke
 from keyfluid.controllers.target.goal import make_goal
 from keyfluid.controllers.target.liquid import LiquidTarget
-from keyfluid.controllers.target.schedule import Turn, acting, turns
 from keyfluid.controllers.target.settings import TargetNumbers
+from keyfluid.controllers.turns import Turn, acting, turns
 from keyfluid.errors import SceneError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind

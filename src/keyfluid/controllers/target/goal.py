@@ -49,9 +49,7 @@ def make_goal(
     weight = _faces(grid, dtype)
     for axis in range(grid.dim):
         slope.component(axis)[...] = _slope(grid, b, values, sigma, axis) * _beside(grid, near, axis, 0.5, 0.5)
-        passes = _beside(grid, b, axis, 0.5, 0.5) * (
-            1.0 if region is None else _beside(grid, region, axis, 0.5, 0.5)
-        )
+        passes = _beside(grid, b, axis, 0.5, 0.5) * (1.0 if region is None else _beside(grid, region, axis, 0.5, 0.5))
         weight.component(axis)[...] = passes
         if not grid.is_periodic(axis):
             for end in (0, -1):

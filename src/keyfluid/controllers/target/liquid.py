@@ -17,7 +17,7 @@ import numpy as np
 from keyfluid.controllers.liquid_steps import distance_wanted
 from keyfluid.controllers.march import Advance, Clock
 from keyfluid.controllers.steps import steps_of
-from keyfluid.controllers.target.schedule import Turn, acting, turns
+from keyfluid.controllers.turns import Turn, acting, turns
 from keyfluid.errors import SceneError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
@@ -31,9 +31,7 @@ _PULL, _DAMP = 16.0, 8.0
 class LiquidTarget:
     """advance(state, clock): one step towards the keyframe whose turn it is."""
 
-    def __init__(
-        self, problem: Problem, strength: float = 1.0, damping: float = 1.0, release: bool = False
-    ) -> None:
+    def __init__(self, problem: Problem, strength: float = 1.0, damping: float = 1.0, release: bool = False) -> None:
         assert problem.liquid is not None
         self._gravity = problem.liquid.gravity
         keys = [key for key in problem.keyframes if key.mask is None]

@@ -1,12 +1,12 @@
 """The folder of a run on disk: one home for its format.
 
-    record.py       the marker `.keyfluid`, which lists every file that keyfluid wrote there
-    owned.py        a folder with that marker: its lock, writing and removing files of ours and no others
-    aside.py        an old run moved aside until the one that replaces it has begun
-    fingerprint.py  what a run was computed from, and what differs when it is resumed
-    frame_files.py  frames/0000.npz and so on, which know their number and their run
-    result_file.py  result.json, with every number where it is expected
-    checkpoints.py  checkpoint.npz, the one before it, and the parts they share
+record.py       the marker `.keyfluid`, which lists every file that keyfluid wrote there
+owned.py        a folder with that marker: its lock, writing and removing files of ours and no others
+aside.py        an old run moved aside until the one that replaces it has begun
+fingerprint.py  what a run was computed from, and what differs when it is resumed
+frame_files.py  frames/0000.npz and so on, which know their number and their run
+result_file.py  result.json, with every number where it is expected
+checkpoints.py  checkpoint.npz, the one before it, and the parts they share
 """
 
 FORMAT = 2

@@ -87,8 +87,7 @@ def _require_replaceable(folder: OwnedFolder, inputs: Collection[Path]) -> None:
                 continue
             if same:
                 raise KeyfluidError(
-                    f"{folder.path / name}: is read by this scene and would be replaced; "
-                    "choose another folder with -o"
+                    f"{folder.path / name}: is read by this scene and would be replaced; choose another folder with -o"
                 )
 
 

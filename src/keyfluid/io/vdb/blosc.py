@@ -55,9 +55,7 @@ def decompress(chunk: memoryview, expected: int) -> bytes:
     starts = np.frombuffer(chunk, dtype="<i4", count=blocks, offset=_HEADER.size).astype(np.int64)
     source = np.frombuffer(chunk, dtype=np.uint8)
     output = np.empty(count, dtype=np.uint8)
-    splittable = (
-        not flags & _NOT_SPLIT and type_size <= _MOST_SPLITS and block_size // type_size >= _FEWEST_ITEMS
-    )
+    splittable = not flags & _NOT_SPLIT and type_size <= _MOST_SPLITS and block_size // type_size >= _FEWEST_ITEMS
     item = type_size if flags & _SHUFFLED else 1
     if not _unpack_blocks(source, starts, output, block_size, type_size if splittable else 1, item):
         raise KeyfluidError(_BROKEN)
@@ -65,9 +63,7 @@ def decompress(chunk: memoryview, expected: int) -> bytes:
 
 
 @njit(cache=True, nogil=True)
-def _unpack_lz4(
-    source: np.ndarray, read: Index, end: Index, target: np.ndarray, written: Index, stop: Index
-) -> bool:
+def _unpack_lz4(source: np.ndarray, read: Index, end: Index, target: np.ndarray, written: Index, stop: Index) -> bool:
     """Fill target[written:stop] exactly from the LZ4 block source[read:end]; False where it does not fit."""
     start = written
     while read < end:

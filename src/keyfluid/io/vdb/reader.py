@@ -33,9 +33,7 @@ class _Descriptor:
     offsets: tuple[int, int, int] | None  # start, blocks, end; none in a stream
 
 
-def read_vdb(
-    path: str | Path, limit_bytes: int | None = None, vectors: bool = True, later: int = 0
-) -> list[VdbGrid]:
+def read_vdb(path: str | Path, limit_bytes: int | None = None, vectors: bool = True, later: int = 0) -> list[VdbGrid]:
     """All float, double, vec3s and vec3d grids of the file, each over the box of its active voxels.
 
     An array holds the value of the tree at every voxel of that box, inactive ones too: the background,
@@ -57,9 +55,7 @@ def read_vdb(
         except (OSError, ValueError) as fault:
             raise KeyfluidError(f"{path}: cannot be read: {getattr(fault, 'strerror', fault)}") from None
         if len(content) > budget.limit:
-            raise KeyfluidError(
-                f"{path}: larger than the limit of {budget.limit / 2**20:.6g} MiB; {budget.advice}"
-            )
+            raise KeyfluidError(f"{path}: larger than the limit of {budget.limit / 2**20:.6g} MiB; {budget.advice}")
         budget.spend(len(content), "the file")
         try:
             with np.errstate(all="ignore"):  # values that are no numbers are refused once they are read

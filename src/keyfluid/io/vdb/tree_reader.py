@@ -61,9 +61,7 @@ def read_topology(cursor: Cursor, form: ValueFormat, budget: Budget) -> Topology
         leaves: list[Leaves] = []
         topology.branches.append((tuple(origin.tolist()), leaves))
         for lower in _read_node(cursor, origin, layout.UPPER_SIDE, layout.LOWER_SPAN, form, topology, budget):
-            children = _read_node(
-                cursor, lower, layout.LOWER_SIDE, layout.LEAF_SIDE, form, topology, budget
-            )
+            children = _read_node(cursor, lower, layout.LOWER_SIDE, layout.LEAF_SIDE, form, topology, budget)
             leaves.append(Leaves(children, cursor.take(64 * len(children))))
     _require_apart(np.concatenate([origins, np.array([key for key, _ in topology.branches]).reshape(-1, 3)]))
     return topology

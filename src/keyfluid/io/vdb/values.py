@@ -41,9 +41,7 @@ def unpack_mask(raw: memoryview) -> np.ndarray:
     return np.unpackbits(np.frombuffer(raw, dtype=np.uint8), bitorder="little").view(bool)
 
 
-def read_values(
-    cursor: Cursor, active: np.ndarray, background: np.ndarray, form: ValueFormat
-) -> np.ndarray:
+def read_values(cursor: Cursor, active: np.ndarray, background: np.ndarray, form: ValueFormat) -> np.ndarray:
     """All values of a node, shape (active.size, components); those of its children are meaningless."""
     flag = cursor.number("B")
     if flag > layout.ALL_STORED:

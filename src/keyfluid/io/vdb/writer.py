@@ -95,9 +95,7 @@ def _checked_values(grid: VdbGrid, half: bool) -> tuple[np.ndarray, np.ndarray]:
         stored_background = background.astype(np.float16 if half else np.float32)
     largest = _LARGEST_HALF if half else np.finfo(np.float32).max
     if not (np.isfinite(stored_background).all() and np.all(np.abs(data) <= largest)):
-        raise KeyfluidError(
-            f"holds values that are NaN or beyond {largest:.5g}, the largest number in this precision"
-        )
+        raise KeyfluidError(f"holds values that are NaN or beyond {largest:.5g}, the largest number in this precision")
     if grid.grid_class == "level set":
         if data.shape[3] != 1 or stored_background[0] <= 0:
             raise KeyfluidError("a level set needs scalar values and a positive background (its half width)")
@@ -105,9 +103,7 @@ def _checked_values(grid: VdbGrid, half: bool) -> tuple[np.ndarray, np.ndarray]:
     return data, background
 
 
-def _active_voxels(
-    data: np.ndarray, background: np.ndarray, level_set: bool
-) -> tuple[np.ndarray, np.ndarray]:
+def _active_voxels(data: np.ndarray, background: np.ndarray, level_set: bool) -> tuple[np.ndarray, np.ndarray]:
     """Masks of the active voxels and of the inactive ones that hold -background."""
     if level_set:
         return np.abs(data[..., 0]) < background[0], data[..., 0] == -background[0]

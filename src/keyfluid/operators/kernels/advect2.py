@@ -195,8 +195,7 @@ def advect_tangent(lattices, bases, points, carried, feet, d_carried, d_feet, d_
             slope_row(carried, lattices, bases, 2, i, way, w, m, rate, w, corner, q, part, place, slope, near)
             for n in range(m):
                 d_out[at(o + n)] += (
-                    slope[at(here + n)] * rate[at(w + 4 * m + n)]
-                    + slope[at(here + m + n)] * rate[at(w + 5 * m + n)]
+                    slope[at(here + n)] * rate[at(w + 4 * m + n)] + slope[at(here + m + n)] * rate[at(w + 5 * m + n)]
                 )
 
 

@@ -246,9 +246,7 @@ def _gather(packed, full, o, d, start, stop, step):
 @serial_kernel
 def _along(volume, o, d, t):
     """The volume's value at o + t d."""
-    return _sample(
-        volume, np.float32(o[0] + t * d[0]), np.float32(o[1] + t * d[1]), np.float32(o[2] + t * d[2])
-    )
+    return _sample(volume, np.float32(o[0] + t * d[0]), np.float32(o[1] + t * d[1]), np.float32(o[2] + t * d[2]))
 
 
 @serial_kernel

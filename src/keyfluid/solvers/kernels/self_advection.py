@@ -109,9 +109,7 @@ def advect_self_tangent(v, d, out, steps, starts, shapes, cells, kinds, axes, qu
                     if b == a:
                         continue
                     for above in range(2):
-                        inside, a0, a1, b0, b1 = edge_beside(
-                            starts, shapes, cells, kinds, a, b, above, x0, x1, x2
-                        )
+                        inside, a0, a1, b0, b1 = edge_beside(starts, shapes, cells, kinds, a, b, above, x0, x1, x2)
                         if inside:
                             slip = viscosity if above == 1 else -viscosity
                             o = spot(starts, shapes, a, x0, x1, x2)
@@ -132,9 +130,7 @@ def advect_self_transpose(v, g, out, steps, starts, shapes, cells, kinds, axes, 
                     if b == a:
                         continue
                     for above in range(2):
-                        inside, a0, a1, b0, b1 = edge_beside(
-                            starts, shapes, cells, kinds, a, b, above, x0, x1, x2
-                        )
+                        inside, a0, a1, b0, b1 = edge_beside(starts, shapes, cells, kinds, a, b, above, x0, x1, x2)
                         if inside:
                             signed = quarter if above == 1 else -quarter
                             slip = viscosity if above == 1 else -viscosity

@@ -1,8 +1,8 @@
 """Vortex particles: velocity on a lattice, strength exchange, spinning, spawning.
 
-    u(x) = sum_i  omega_i x (x - x_i)  xi(|x - x_i|^2 / sigma_i^2)             [Madill & Mould 2013, equation 4]
-    xi(q) = (4 - 20 / (q + 4))^2 for q < 1, else 0                                               [equation 5]
-    e(x) = sum_i  1/2 |omega_i|^2 sigma_i^2  xi(...)                           turbulent energy, m^2/s^2
+u(x) = sum_i  omega_i x (x - x_i)  xi(|x - x_i|^2 / sigma_i^2)             [Madill & Mould 2013, equation 4]
+xi(q) = (4 - 20 / (q + 4))^2 for q < 1, else 0                                               [equation 5]
+e(x) = sum_i  1/2 |omega_i|^2 sigma_i^2  xi(...)                           turbulent energy, m^2/s^2
 """
 
 from __future__ import annotations

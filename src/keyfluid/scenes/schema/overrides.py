@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from keyfluid.errors import SceneError
-from keyfluid.scenes.faults import Step, dotted, short
+from keyfluid.scenes.schema.faults import Step, dotted, short
 
 
 def apply_overrides(data: dict[str, Any], overrides: Sequence[str]) -> list[SceneError]:
@@ -21,9 +21,7 @@ def apply_overrides(data: dict[str, Any], overrides: Sequence[str]) -> list[Scen
         key, equals, written = override.partition("=")
         path = parse_path(key.strip())
         if not equals or not path:
-            faults.append(
-                SceneError("--set", f"{short(override)} is not key=value, such as domain.resolution=64")
-            )
+            faults.append(SceneError("--set", f"{short(override)} is not key=value, such as domain.resolution=64"))
             continue
         fault = _assign(data, path, parse_value(written.strip()))
         if fault is not None:

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from keyfluid.grid import Grid
-from keyfluid.scenes.bodies import SHAPE_KEYS, SolidBody
-from keyfluid.scenes.check_bodies import is_sequence, kinds_of
-from keyfluid.scenes.model import Body, Scene
-from keyfluid.scenes.other_run import load_run_body
-from keyfluid.scenes.vdb_body import VdbBody, load_vdb
+from keyfluid.scenes.schema.bodies import SHAPE_KEYS, SolidBody
+from keyfluid.scenes.schema.check_bodies import is_sequence, kinds_of
+from keyfluid.scenes.schema.scene import Body, Scene
+from keyfluid.scenes.build.other_run import load_run_body
+from keyfluid.scenes.build.vdb_body import VdbBody, load_vdb
 from keyfluid.shapes import (
     SHAPES,
     AnalyticShape,

@@ -133,10 +133,7 @@ def known_keys(model: type[BaseModel], path: Sequence[Any], data: Any) -> list[s
         node = node[step]
         if isinstance(step, str):
             models = [
-                m
-                for one in models
-                if step in one.model_fields
-                for m in _models_in(one.model_fields[step].annotation)
+                m for one in models if step in one.model_fields for m in _models_in(one.model_fields[step].annotation)
             ]
     if isinstance(node, dict) and len(models) > 1:
         chosen = [m for m in models if node.get("method") in get_args(m.model_fields["method"].annotation)]

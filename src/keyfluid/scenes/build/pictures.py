@@ -19,7 +19,7 @@ from keyfluid.errors import KeyfluidError
 from keyfluid.grid import Grid
 from keyfluid.operators.glow import Glow
 from keyfluid.problem import Picture
-from keyfluid.scenes.model import PictureEntry, Scene
+from keyfluid.scenes.schema.scene import PictureEntry, Scene
 from keyfluid.shapes.image import load_brightness
 from keyfluid.shapes.resample import overlap_weights
 

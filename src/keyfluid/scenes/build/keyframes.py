@@ -20,12 +20,12 @@ import numpy as np
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.grid import Grid
 from keyfluid.problem import Emission, Keyframe
-from keyfluid.scenes.checks import start_path
-from keyfluid.scenes.model import KeyframeEntry, Mask, Scene
-from keyfluid.scenes.obstacles import Obstacles
-from keyfluid.scenes.present import values_present
-from keyfluid.scenes.sources import LEAST_STROKE, PlacedBody, place
-from keyfluid.scenes.told import Told, say_nothing
+from keyfluid.scenes.schema.checks import start_path
+from keyfluid.scenes.schema.scene import KeyframeEntry, Mask, Scene
+from keyfluid.scenes.build.obstacles import Obstacles
+from keyfluid.scenes.build.start_values import values_present
+from keyfluid.scenes.build.sources import LEAST_STROKE, PlacedBody, place
+from keyfluid.scenes.build.report import Told, say_nothing
 from keyfluid.shapes import mass_of, rearrangement_bound
 
 HIGH_BOUND = 0.15

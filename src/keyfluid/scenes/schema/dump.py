@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from keyfluid.scenes.load import dump_data
-from keyfluid.scenes.model import Scene
+from keyfluid.scenes.schema.load import dump_data
+from keyfluid.scenes.schema.scene import Scene
 
 
 def dump_scene(scene: Scene) -> str:

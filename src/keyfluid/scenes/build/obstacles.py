@@ -14,10 +14,10 @@ import numpy as np
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.scenes.faults import raise_any
-from keyfluid.scenes.model import Obstacle, Scene
-from keyfluid.scenes.sources import place_solid, upright_rotation
-from keyfluid.scenes.told import Told, say_nothing
+from keyfluid.scenes.schema.faults import raise_any
+from keyfluid.scenes.schema.scene import Obstacle, Scene
+from keyfluid.scenes.build.sources import place_solid, upright_rotation
+from keyfluid.scenes.build.report import Told, say_nothing
 from keyfluid.shapes import AnalyticShape, Mesh, Placement
 from keyfluid.shapes.placement import domain_of, rotation_matrix
 from keyfluid.solids import Solids

@@ -11,10 +11,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from keyfluid.errors import SceneError, SceneErrors
-from keyfluid.scenes.checks import check
-from keyfluid.scenes.faults import from_validation, raise_any
-from keyfluid.scenes.model import Scene
-from keyfluid.scenes.overrides import apply_overrides
+from keyfluid.scenes.schema.checks import check
+from keyfluid.scenes.schema.faults import from_validation, raise_any
+from keyfluid.scenes.schema.overrides import apply_overrides
+from keyfluid.scenes.schema.scene import Scene
 
 MOST_BYTES = 1 << 20
 _MOST_KEY_PARTS = 32
@@ -72,17 +72,13 @@ def schema() -> dict[str, Any]:
 def parse_toml(text: str, name: str) -> dict[str, Any]:
     """TOML to dicts; what can't be read, or could only be read in hours, is refused."""
     if len(text) > MOST_BYTES:
-        raise SceneErrors(
-            [SceneError(name, f"longer than {MOST_BYTES >> 20} MiB; a scene has a few kilobytes")]
-        )
+        raise SceneErrors([SceneError(name, f"longer than {MOST_BYTES >> 20} MiB; a scene has a few kilobytes")])
     for number, line in enumerate(text.splitlines(), 1):
         # tomllib takes quadratic time for a key of many parts.
         if line.count(".") > _MOST_KEY_PARTS and any(
             len(_KEY_DOT.findall(part)) > _MOST_KEY_PARTS for part in _NOT_KEY.split(_QUOTED.sub("q", line))
         ):
-            raise SceneErrors(
-                [SceneError(name, f"line {number}: a key of more than {_MOST_KEY_PARTS} parts")]
-            )
+            raise SceneErrors([SceneError(name, f"line {number}: a key of more than {_MOST_KEY_PARTS} parts")])
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -90,9 +86,7 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
     except RecursionError:
         raise SceneErrors([SceneError(name, _TOO_DEEP)]) from None
     except ValueError:
-        raise SceneErrors(
-            [SceneError(name, "does not parse as TOML: a number or date is out of range")]
-        ) from None
+        raise SceneErrors([SceneError(name, "does not parse as TOML: a number or date is out of range")]) from None
 
 
 def _where(message: str, text: str) -> str:

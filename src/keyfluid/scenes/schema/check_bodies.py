@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from keyfluid.errors import SceneError
-from keyfluid.scenes.bodies import KIND_KEYS, SHAPE_KEYS, SolidBody
-from keyfluid.scenes.model import Body, Obstacle, Source
+from keyfluid.scenes.schema.bodies import KIND_KEYS, SHAPE_KEYS, SolidBody
+from keyfluid.scenes.schema.scene import Body, Obstacle, Source
 
 MESH_SUFFIXES = (".obj", ".ply", ".stl", ".gltf", ".glb")
 _SEQUENCE = re.compile(r"#|%0?\d*d|\*")
@@ -46,20 +46,14 @@ def check_body(path: str, body: SolidBody, dimension: int) -> Iterator[SceneErro
 def _kind(path: str, body: SolidBody, kind: str, dimension: int) -> Iterator[SceneError]:
     own = SHAPE_KEYS[str(body.shape)] if kind == "shape" else KIND_KEYS[kind]
     special = dict.fromkeys(key for keys in KIND_KEYS.values() for key in keys)
-    what = (
-        f"a {body.shape}"
-        if kind == "shape"
-        else {"text": "text", "image": "an image"}.get(kind, f"a {kind} file")
-    )
+    what = f"a {body.shape}" if kind == "shape" else {"text": "text", "image": "an image"}.get(kind, f"a {kind} file")
     for key in special:
         if key in type(body).model_fields and getattr(body, key) is not None and key not in own:
             takes = f"its own keys are {', '.join(own)}" if own else "it has no keys of its own"
             yield SceneError(f"{path}.{key}", f"{what} has no {key}; remove it ({takes})")
     if kind == "shape":
         if body.shape in _ONLY_3D and dimension == 2:
-            yield SceneError(
-                f"{path}.shape", f"a {body.shape} needs a 3D domain; in 2D use disk, box or another"
-            )
+            yield SceneError(f"{path}.shape", f"a {body.shape} needs a 3D domain; in 2D use disk, box or another")
         if isinstance(body.size, list) and (body.shape != "box" or len(body.size) != dimension):
             count = f"one number, or {dimension} of them" if body.shape == "box" else "one number"
             yield SceneError(f"{path}.size", f"has {len(body.size)} numbers; {what} takes {count}")
@@ -83,9 +77,7 @@ def _mesh(path: str, body: SolidBody) -> Iterator[SceneError]:
     if body.mesh_fps is not None and not is_sequence(mesh):
         yield SceneError(f"{path}.mesh_fps", "only goes with a sequence such as walk.####.obj; remove it")
     if is_animated(body) and isinstance(body, Source | Obstacle):
-        yield SceneError(
-            f"{path}.mesh", "an animated mesh can only be a keyframe, mask or start; give one file"
-        )
+        yield SceneError(f"{path}.mesh", "an animated mesh can only be a keyframe, mask or start; give one file")
     if not is_sequence(mesh):
         yield from _file(f"{path}.mesh", mesh)
     elif not exists(Path(mesh)) and not exists(Path(mesh).parent):

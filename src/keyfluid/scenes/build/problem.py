@@ -20,22 +20,22 @@ from keyfluid.fields import Field, density
 from keyfluid.grid import Grid
 from keyfluid.io.budget import memory_of_machine
 from keyfluid.problem import Emission, EngineOptions, Keyframe, LiquidOptions, Problem
-from keyfluid.scenes.check_bodies import kinds_of
-from keyfluid.scenes.checks import check, start_path
-from keyfluid.scenes.faults import raise_any
-from keyfluid.scenes.flows import place_flow
-from keyfluid.scenes.keyframes import FieldPlan, TargetMaker
-from keyfluid.scenes.liquid import SURFACE
-from keyfluid.scenes.liquid_surface import liquid_faults, surface_at_start
-from keyfluid.scenes.load import preview
-from keyfluid.scenes.memory import make_grid, memory_estimate, memory_fault
-from keyfluid.scenes.model import Scene
-from keyfluid.scenes.obstacles import Obstacles
-from keyfluid.scenes.other_run import open_edit
-from keyfluid.scenes.pictures import place_picture
-from keyfluid.scenes.present import velocity_of_starts
-from keyfluid.scenes.sources import PlacedBody, place
-from keyfluid.scenes.told import Told, say_nothing
+from keyfluid.scenes.schema.check_bodies import kinds_of
+from keyfluid.scenes.schema.checks import check, start_path
+from keyfluid.scenes.schema.faults import raise_any
+from keyfluid.scenes.build.flows import place_flow
+from keyfluid.scenes.build.keyframes import FieldPlan, TargetMaker
+from keyfluid.scenes.schema.liquid import SURFACE
+from keyfluid.scenes.build.liquid_surface import liquid_faults, surface_at_start
+from keyfluid.scenes.schema.load import preview
+from keyfluid.scenes.build.memory import make_grid, memory_estimate, memory_fault
+from keyfluid.scenes.schema.scene import Scene
+from keyfluid.scenes.build.obstacles import Obstacles
+from keyfluid.scenes.build.other_run import open_edit
+from keyfluid.scenes.build.pictures import place_picture
+from keyfluid.scenes.build.start_values import velocity_of_starts
+from keyfluid.scenes.build.sources import PlacedBody, place
+from keyfluid.scenes.build.report import Told, say_nothing
 from keyfluid.shapes.arrays import LARGEST_DENSITY
 
 _OFF_SIZE = 0.02

@@ -21,9 +21,7 @@ from keyfluid.tables import (
     words,
 )
 
-ShapeName = Literal[
-    "disk", "sphere", "ring", "torus", "box", "capsule", "cylinder", "cone", "star", "cross", "heart"
-]
+ShapeName = Literal["disk", "sphere", "ring", "torus", "box", "capsule", "cylinder", "cone", "star", "cross", "heart"]
 Lengths = Annotated[
     float | list[float],
     Wants(
@@ -67,8 +65,7 @@ class Placed(Table):
 
     center: Vector | None = Field(
         default=None,
-        description="where its middle goes, metres; default: the middle of the domain (a VDB keeps its "
-        "place)",
+        description="where its middle goes, metres; default: the middle of the domain (a VDB keeps its place)",
     )
     scale: Positive = Field(default=1.0, description="multiplies its size")
     rotation: Angles = Field(
@@ -101,8 +98,7 @@ class SolidBody(Placed):
     )
     radius: Positive | None = Field(
         default=None,
-        description="of disk, sphere, ring, torus, capsule, cylinder, cone or star, metres; default 0.1 "
-        "to 0.25",
+        description="of disk, sphere, ring, torus, capsule, cylinder, cone or star, metres; default 0.1 to 0.25",
     )
     thickness: Positive | None = Field(
         default=None, description="of the ring's or torus's tube (0.1) or the cross's bars (0.14), metres"
@@ -113,16 +109,13 @@ class SolidBody(Placed):
     )
     length: Positive | None = Field(default=None, description="of a capsule's segment, metres; default 0.3")
     height: Positive | None = Field(default=None, description="of a cylinder or cone, metres; default 0.4")
-    points: Annotated[int, whole(3, 100)] | None = Field(
-        default=None, description="tips of a star; default 5"
-    )
+    points: Annotated[int, whole(3, 100)] | None = Field(default=None, description="tips of a star; default 5")
     inner: Annotated[float, number(above=0, at_most=0.99)] | None = Field(
         default=None, description="radius of a star's notches over that of its tips; default 0.45"
     )
     depth: Positive | None = Field(
         default=None,
-        description="thickness in 3D of a star, cross, heart, text or image, metres; default 0.15 of its "
-        "extent",
+        description="thickness in 3D of a star, cross, heart, text or image, metres; default 0.15 of its extent",
     )
     animated: Flag | None = Field(
         default=None,
@@ -146,15 +139,12 @@ class Body(SolidBody):
     )
     vdb: File | None = Field(
         default=None,
-        description="an OpenVDB file: a fog volume or a level set, at its own place in metres; in 2D one "
-        "voxel thick",
+        description="an OpenVDB file: a fog volume or a level set, at its own place in metres; in 2D one voxel thick",
     )
     npy: File | None = Field(
         default=None, description="a .npy array a[x, y(, z)] of density, spread over the domain unless placed"
     )
-    font: File | None = Field(
-        default=None, description="a .ttf or .otf file for text; default DejaVu Sans Bold"
-    )
+    font: File | None = Field(default=None, description="a .ttf or .otf file for text; default DejaVu Sans Bold")
     align: Literal["left", "center", "right"] | None = Field(
         default=None, description='of lines of different length; default "center"'
     )

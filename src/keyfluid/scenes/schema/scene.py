@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator
 
 from keyfluid.controllers.free.settings import FreeSettings
-from keyfluid.scenes.bodies import MOST_BODIES, Body, SolidBody
-from keyfluid.scenes.control import AnyControl
-from keyfluid.scenes.liquid import Liquid
+from keyfluid.scenes.schema.bodies import MOST_BODIES, Body, SolidBody
+from keyfluid.scenes.schema.control import AnyControl
+from keyfluid.scenes.schema.liquid import Liquid
 from keyfluid.tables import (
     Angles,
     ColourValue,
@@ -51,9 +51,7 @@ Boundaries = Annotated[
         lambda v: (
             v in SIDES
             if isinstance(v, str)
-            else isinstance(v, list)
-            and len(v) in (2, 3)
-            and all(isinstance(w, str) and w in SIDES for w in v)
+            else isinstance(v, list) and len(v) in (2, 3) and all(isinstance(w, str) and w in SIDES for w in v)
         ),
     ),
 ]
@@ -71,8 +69,7 @@ class Domain(Table):
     ] = Field(default=[1.0, 1.0], description="side lengths, metres; two numbers make the scene 2D, three 3D")
     resolution: Annotated[int, whole(4, MOST_RESOLUTION)] = Field(
         default=128,
-        description="cells along the longest side; changes nothing else, so a coarse preview predicts "
-        "the final",
+        description="cells along the longest side; changes nothing else, so a coarse preview predicts the final",
     )
     boundary: Boundaries = Field(default="walls", description="what the sides are")
     up: Literal["y", "z"] = Field(default="y", description="the axis that smoke rises along; z only in 3D")
@@ -81,9 +78,7 @@ class Domain(Table):
 class Time(Table):
     """How long the scene is."""
 
-    fps: Annotated[float, number(at_least=0.01, at_most=10000)] = Field(
-        default=24.0, description="frames per second"
-    )
+    fps: Annotated[float, number(at_least=0.01, at_most=10000)] = Field(default=24.0, description="frames per second")
     frames: Annotated[int, whole(1, MOST_FRAMES)] = Field(
         default=40,
         description="number of the last frame; frame 0 is the start, frame f is at f / fps seconds",
@@ -133,9 +128,7 @@ class SmokeField(Table):
 class Initial(Body):
     """Smoke that is there at frame 0."""
 
-    field: FieldName | None = Field(
-        default=None, description="the kind of smoke; default: the first of smoke.field"
-    )
+    field: FieldName | None = Field(default=None, description="the kind of smoke; default: the first of smoke.field")
     density: Positive = Field(
         default=1.0, description="of the smoke where the body is full; multiplies the values of vdb and npy"
     )
@@ -186,9 +179,7 @@ class Smoke(Table):
 class Source(Body):
     """An inflow: smoke, and air if it has a velocity, that comes in while it acts."""
 
-    field: FieldName | None = Field(
-        default=None, description="the kind of smoke; default: the first of smoke.field"
-    )
+    field: FieldName | None = Field(default=None, description="the kind of smoke; default: the first of smoke.field")
     density: Positive | None = Field(
         default=None, description="the region is held at this density; default 1 unless `rate` is given"
     )
@@ -205,9 +196,7 @@ class Source(Body):
 class PathPoint(Table):
     """A place on an obstacle's path."""
 
-    frame: Annotated[float, number(at_least=0)] = Field(
-        ..., description="when, in frames; may lie between two"
-    )
+    frame: Annotated[float, number(at_least=0)] = Field(..., description="when, in frames; may lie between two")
     center: Vector = Field(..., description="where the obstacle's middle is, metres")
     rotation: Angles | None = Field(default=None, description="how it is turned, degrees; default: as before")
 
@@ -215,9 +204,7 @@ class PathPoint(Table):
 class Obstacle(SolidBody):
     """A solid: a shape or a mesh, still or moving."""
 
-    velocity: Vector | None = Field(
-        default=None, description="it moves from its center at this velocity, m/s"
-    )
+    velocity: Vector | None = Field(default=None, description="it moves from its center at this velocity, m/s")
     path: Annotated[list[PathPoint], no_more_than(MOST_PLACES)] | None = Field(
         default=None,
         description="places it passes, straight and evenly between them; before the first and after the "
@@ -249,16 +236,14 @@ class KeyframeEntry(Body):
         description="one keyframe for each frame from `frame` to this one (for animated meshes), at most "
         f"{MOST_TARGETS} in a scene; default: only one",
     )
-    field: FieldName | None = Field(
-        default=None, description="the kind of smoke; default: the first of smoke.field"
-    )
+    field: FieldName | None = Field(default=None, description="the kind of smoke; default: the first of smoke.field")
     mass: Literal["resize", "match", "keep"] | None = Field(
         default=None,
         description='"resize": scaled about its center until its mass, at the smoke\'s peak density, is '
         "that of the "
         'smoke present; "match": its density is scaled instead; "keep": left alone. Default '
         '"resize"; "match" for '
-        "vdb and npy, \"keep\" for run",
+        'vdb and npy, "keep" for run',
     )
     weight: NotNegative = Field(default=1.0, description="how much it counts beside the others")
     mask: Mask | None = Field(default=None, description="only this region counts; default: everywhere")
@@ -279,9 +264,7 @@ class PictureEntry(Table):
     view: Literal["+x", "-x", "+y", "-y", "+z", "-z"] = Field(
         default="+z", description="where the viewer stands; +z: beyond the upper end of z, x to the right, y up"
     )
-    field: FieldName | None = Field(
-        default=None, description="the kind of smoke; default: the first of smoke.field"
-    )
+    field: FieldName | None = Field(default=None, description="the kind of smoke; default: the first of smoke.field")
     weight: NotNegative = Field(default=1.0, description="how much it counts beside the others")
     extinction: Positive | None = Field(
         default=None,
@@ -320,25 +303,19 @@ class Edit(Table):
 class Camera(Table):
     """Where pictures of 3D scenes are taken from."""
 
-    position: Vector3 | None = Field(
-        default=None, description="metres; default: a view that holds the whole domain"
-    )
+    position: Vector3 | None = Field(default=None, description="metres; default: a view that holds the whole domain")
     look_at: Vector3 | None = Field(default=None, description="metres; default: the middle of the domain")
     fov: Annotated[float, number(at_least=1, at_most=160)] = Field(
         default=28.0, description="angle of view, degrees of height"
     )
-    orbit: Number = Field(
-        default=0.0, description="degrees the camera is carried around look_at over the whole film"
-    )
+    orbit: Number = Field(default=0.0, description="degrees the camera is carried around look_at over the whole film")
     floor: Flag = Field(default=False, description="the domain stands on a lit floor that takes the shadow")
 
 
 class Light(Table):
     """The light in pictures of 3D scenes."""
 
-    direction: Vector3 | None = Field(
-        default=None, description="towards the light; default: from above on the left"
-    )
+    direction: Vector3 | None = Field(default=None, description="towards the light; default: from above on the left")
     colour: ColourValue = Field(default="#fff1de", description="of the key light")
     strength: NotNegative = Field(default=1.5, description="of the key light")
     sky_colour: ColourValue = Field(default="#9fbdf0", description="of the sky")
@@ -363,9 +340,7 @@ class Output(Table):
         default=1001, description="number of frame 0 in file names"
     )
     names: Literal["houdini", "blender"] = Field(default="houdini", description="whose names VDB grids have")
-    up: Literal["y", "z"] | None = Field(
-        default=None, description="the up axis in VDB files; default: domain.up"
-    )
+    up: Literal["y", "z"] | None = Field(default=None, description="the up axis in VDB files; default: domain.up")
     half: Flag = Field(default=False, description="half precision in VDB files")
     size: Annotated[int, whole(16, 8192)] = Field(default=512, description="longer side of pictures, pixels")
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from keyfluid.errors import SceneError
-from keyfluid.scenes.bodies import SolidBody
-from keyfluid.scenes.check_bodies import check_axes, check_body, check_turn, exists
-from keyfluid.scenes.faults import nearest
-from keyfluid.scenes.model import MOST_TARGETS, Initial, KeyframeEntry, Scene, Source
+from keyfluid.scenes.schema.bodies import SolidBody
+from keyfluid.scenes.schema.check_bodies import check_axes, check_body, check_turn, exists
+from keyfluid.scenes.schema.faults import nearest
+from keyfluid.scenes.schema.scene import MOST_TARGETS, Initial, KeyframeEntry, Scene, Source
 
 LIQUID_METHODS = ("none", "adjoint", "target")
 _RESERVED = ("vel", "velocity", "force", "target", "temperature", "Cd", "surface")
@@ -76,18 +76,12 @@ def _fields(scene: Scene) -> Iterator[SceneError]:
         if field.name in names[:i]:
             yield SceneError(f"{path}.name", f"{field.name!r} is the name of another field; choose a new one")
         if field.name in _RESERVED and scene.liquid is None:
-            yield SceneError(
-                f"{path}.name", f"{field.name!r} names another grid in VDB files; choose a new one"
-            )
+            yield SceneError(f"{path}.name", f"{field.name!r} names another grid in VDB files; choose a new one")
         yield from _colour(f"{path}.colour", field.colour)
     for path, entry in all_bodies(scene):
         if isinstance(entry, Initial | Source | KeyframeEntry) and entry.field not in (None, *names):
             guess = nearest(str(entry.field), names)
-            hint = (
-                f"did you mean {guess!r}?"
-                if guess
-                else f"known: {', '.join(names)}; add it as [[smoke.field]]"
-            )
+            hint = f"did you mean {guess!r}?" if guess else f"known: {', '.join(names)}; add it as [[smoke.field]]"
             yield SceneError(f"{path}.field", f"{entry.field!r} is not a field of the smoke; {hint}")
     yield from _colour("light.colour", scene.light.colour)
     yield from _colour("light.sky_colour", scene.light.sky_colour)
@@ -122,9 +116,7 @@ def _starts(scene: Scene) -> Iterator[SceneError]:
             yield SceneError(path, f'another start of {field!r} has mass = "first-key"; only one can')
         sized.add(field)
         if scene.edit is None and not any(scene.field_of(key) == field for key in scene.keyframe):
-            yield SceneError(
-                path, f'"first-key" needs a keyframe of {field!r}; add one, or give a number or nothing'
-            )
+            yield SceneError(path, f'"first-key" needs a keyframe of {field!r}; add one, or give a number or nothing')
 
 
 def _liquid(scene: Scene) -> Iterator[SceneError]:
@@ -156,17 +148,11 @@ def _sources(scene: Scene) -> Iterator[SceneError]:
             yield SceneError(f"{path}.rate", "stands beside density; keep only one of them")
         stop = source.stop if source.stop is not None else scene.time.frames
         if not 0 <= source.start < scene.time.frames:
-            yield SceneError(
-                f"{path}.start", f"frame {source.start} is not in 0 to {scene.time.frames - 1}; mend it"
-            )
+            yield SceneError(f"{path}.start", f"frame {source.start} is not in 0 to {scene.time.frames - 1}; mend it")
         elif stop <= source.start:
-            yield SceneError(
-                f"{path}.stop", f"frame {stop} is not after start, frame {source.start}; mend it"
-            )
+            yield SceneError(f"{path}.stop", f"frame {stop} is not after start, frame {source.start}; mend it")
         if stop > scene.time.frames:
-            yield SceneError(
-                f"{path}.stop", f"frame {stop} is after the last, {scene.time.frames}; leave it out"
-            )
+            yield SceneError(f"{path}.stop", f"frame {stop} is after the last, {scene.time.frames}; leave it out")
 
 
 def _obstacles(scene: Scene) -> Iterator[SceneError]:
@@ -178,18 +164,14 @@ def _obstacles(scene: Scene) -> Iterator[SceneError]:
             continue
         for key in ("velocity", "center"):
             if getattr(obstacle, key) is not None:
-                yield SceneError(
-                    f"{path}.{key}", "stands beside path, which says where it is; keep only one of them"
-                )
+                yield SceneError(f"{path}.{key}", "stands beside path, which says where it is; keep only one of them")
         if not obstacle.path:
             yield SceneError(f"{path}.path", "is empty; give at least one place")
         for k, point in enumerate(obstacle.path):
             yield from check_axes(f"{path}.path[{k}].center", point.center, scene.dimension)
             yield from check_turn(f"{path}.path[{k}].rotation", point.rotation, scene.dimension)
             if k and point.frame <= obstacle.path[k - 1].frame:
-                yield SceneError(
-                    f"{path}.path[{k}].frame", "is not after the one before; put them in order of time"
-                )
+                yield SceneError(f"{path}.path[{k}].frame", "is not after the one before; put them in order of time")
 
 
 def _pictures(scene: Scene) -> Iterator[SceneError]:
@@ -199,9 +181,7 @@ def _pictures(scene: Scene) -> Iterator[SceneError]:
         )
     for i, entry in enumerate(scene.picture):
         if not 1 <= entry.frame <= scene.time.frames:
-            yield SceneError(
-                f"picture[{i}].frame", f"{entry.frame} is not one of the frames 1 to {scene.time.frames}"
-            )
+            yield SceneError(f"picture[{i}].frame", f"{entry.frame} is not one of the frames 1 to {scene.time.frames}")
         if entry.field is not None and entry.field not in {field.name for field in scene.matter.field}:
             yield SceneError(f"picture[{i}].field", f"{entry.field!r} is not a field of the smoke")
 
@@ -265,8 +245,7 @@ def _keyframes(scene: Scene) -> Iterator[SceneError]:
         if key.frame < 1:
             yield SceneError(
                 f"{path}.frame",
-                f"frame {key.frame} is not after the start; describe that in smoke.initial, "
-                f"or use 1 to {last}",
+                f"frame {key.frame} is not after the start; describe that in smoke.initial, or use 1 to {last}",
             )
         elif key.frame > last:
             yield SceneError(
@@ -295,8 +274,7 @@ def _holds(scene: Scene, taken: dict[tuple[str, int], str]) -> Iterator[SceneErr
         if later and end + key.hold >= min(later):
             yield SceneError(
                 f"keyframe[{i}].hold",
-                f"{key.hold} frames reach the next keyframe, frame {min(later)}; "
-                f"use at most {min(later) - end - 1}",
+                f"{key.hold} frames reach the next keyframe, frame {min(later)}; use at most {min(later) - end - 1}",
             )
 
 

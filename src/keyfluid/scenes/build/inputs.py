@@ -10,9 +10,9 @@ from typing import Any
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.run.fingerprint import FILE, Fingerprint
 from keyfluid.io.run.record import Record
-from keyfluid.scenes.check_bodies import is_sequence
-from keyfluid.scenes.load import dump_data
-from keyfluid.scenes.model import Scene
+from keyfluid.scenes.schema.check_bodies import is_sequence
+from keyfluid.scenes.schema.load import dump_data
+from keyfluid.scenes.schema.scene import Scene
 from keyfluid.shapes.animated_mesh import sequence_files
 from keyfluid.shapes.gltf_file import buffer_files
 

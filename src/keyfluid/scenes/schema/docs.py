@@ -1,4 +1,4 @@
-"""docs/scene_format.md, made from the models: `python -m keyfluid.scenes.docs [FILE]`."""
+"""docs/scene_format.md, made from the models: `python -m keyfluid.scenes.schema.docs [FILE]`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from keyfluid.scenes.bodies import KIND_KEYS, SHAPE_KEYS, Body, SolidBody
-from keyfluid.scenes.liquid import Liquid, LiquidInitial
-from keyfluid.scenes.model import (
+from keyfluid.scenes.schema.bodies import KIND_KEYS, SHAPE_KEYS, Body, SolidBody
+from keyfluid.scenes.schema.liquid import Liquid, LiquidInitial
+from keyfluid.scenes.schema.scene import (
     Camera,
     Domain,
     Edit,
@@ -38,7 +38,7 @@ from keyfluid.tables import Wants
 
 _INTRODUCTION = """# Scene files
 
-<!-- Made by `python -m keyfluid.scenes.docs docs/scene_format.md` from src/keyfluid/scenes; edit there. -->
+<!-- Made by `python -m keyfluid.scenes.schema.docs docs/scene_format.md` from src/keyfluid/scenes; edit there. -->
 
 A scene is a TOML file. Lengths are metres, times seconds, angles degrees; frame f is at f / fps seconds and
 frame 0 is the start. Every key but those marked *needed* may be left out. Unknown keys are errors, and
@@ -118,9 +118,7 @@ def scene_format() -> str:
     for method in get_args(control) or (control,):
         (name,) = get_args(method.model_fields["method"].annotation)
         parts += _section(f'[control] method = "{name}"', method, "", list(method.model_fields))
-    parts.append(
-        _BODIES + "\n".join(f"| `{name}` | {_listed(keys)} |" for name, keys in _kinds().items()) + "\n"
-    )
+    parts.append(_BODIES + "\n".join(f"| `{name}` | {_listed(keys)} |" for name, keys in _kinds().items()) + "\n")
     parts.append(_table(Body, list(Body.model_fields)))
     parts += [_LIMITS, _MASS]
     return "\n".join(parts)
@@ -196,6 +194,4 @@ def _literal(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1] if len(sys.argv) > 1 else "docs/scene_format.md").write_text(
-        scene_format(), encoding="utf-8"
-    )
+    Path(sys.argv[1] if len(sys.argv) > 1 else "docs/scene_format.md").write_text(scene_format(), encoding="utf-8")

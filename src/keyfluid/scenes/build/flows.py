@@ -11,8 +11,8 @@ from keyfluid.errors import SceneError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.problem import Flow, share_of_faces
-from keyfluid.scenes.keyframes import region
-from keyfluid.scenes.model import FlowEntry, Scene
+from keyfluid.scenes.build.keyframes import region
+from keyfluid.scenes.schema.scene import FlowEntry, Scene
 
 
 def place_flow(entry: FlowEntry, scene: Scene, grid: Grid, path: str, dtype: np.dtype) -> Flow:

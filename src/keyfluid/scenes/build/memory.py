@@ -5,7 +5,7 @@ from __future__ import annotations
 from keyfluid.errors import SceneError
 from keyfluid.grid import Grid
 from keyfluid.io.budget import memory_of_machine
-from keyfluid.scenes.model import Scene
+from keyfluid.scenes.schema.scene import Scene
 
 _BASE = 300 << 20
 _SHARE = 0.9

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from keyfluid.scenes.bodies import MOST_BODIES, Body
+from keyfluid.scenes.schema.bodies import MOST_BODIES, Body
 from keyfluid.tables import ColourValue, Flag, NotNegative, Number, Table, Vector, Wants, is_number, no_more_than
 
 SURFACE = "surface"
