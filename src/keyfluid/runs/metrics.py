@@ -25,6 +25,7 @@ import numpy as np
 
 from keyfluid.boundary import Boundary
 from keyfluid.fields import Field, density
+from keyfluid.io.run.stored_frame import FrameMeta
 from keyfluid.objectives.density import relative_error
 from keyfluid.objectives.velocity import root_mean_square
 from keyfluid.operators.project import relative_divergence
@@ -136,7 +137,7 @@ def mean_square(force: Field) -> float:
     return force.dot(force) / force.grid.count
 
 
-def mass_drift(metas: Sequence[Mapping[str, Any]]) -> float:
+def mass_drift(metas: Sequence[FrameMeta]) -> float:
     if not metas:
         return 0.0
     drifts = [0.0]
@@ -152,7 +153,7 @@ def mass_may_change(problem: Problem) -> list[str]:
     return [*keys, "control.equalise"] if getattr(problem.control, "equalise", 0) else keys
 
 
-def liquid_numbers(metas: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def liquid_numbers(metas: Sequence[FrameMeta]) -> dict[str, float]:
     """Volume at the start and the end (m^2 or m^3), what sources and taps gave, and how much was neither.
 
     sourced: given by the control's sources; churn: volume they turned from air to liquid or back, over the liquid's,
@@ -167,12 +168,12 @@ def liquid_numbers(metas: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return {"volume_start": start, "volume_end": end, "given": given, "volume_error": lost, **numbers}
 
 
-def force_norm(metas: Iterable[Mapping[str, Any]]) -> float:
+def force_norm(metas: Iterable[FrameMeta]) -> float:
     squares = [meta["force_square"] for meta in metas if meta["index"] > 0]
     return math.sqrt(sum(squares) / len(squares)) if squares else 0.0
 
 
-def frame_history(metas: Sequence[Mapping[str, Any]], logged: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def frame_history(metas: Sequence[FrameMeta], logged: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """What the method logged, then one entry per frame; what it logged of a frame joins that entry."""
     by_frame: dict[int, dict[str, Any]] = {}
     for meta in metas:
