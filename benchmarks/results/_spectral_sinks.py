@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from _spectral_common import ball, chosen, letter, save_plot, table
 
-from keyfluid.controllers.keyframes.evaluation import density_keys
-from keyfluid.controllers.keyframes.windows import Window
+from keyfluid.controllers.optimised.evaluation import density_keys
+from keyfluid.controllers.optimised.windows import Window
 from keyfluid.controls import Control, ControlForcing, DenseForces, SpectralPotential, Timing
 from keyfluid.errors import KeyfluidError
 from keyfluid.grid import Grid

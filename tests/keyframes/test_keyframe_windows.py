@@ -9,8 +9,9 @@ import pytest
 from keyframe_scenes import FLAT
 
 import keyfluid
-from keyfluid.controllers.keyframes.windows import Window, plan_windows, state_on
 from keyfluid.controllers.march import Clock
+from keyfluid.controllers.optimised.on_grid import state_on
+from keyfluid.controllers.optimised.windows import Window, plan_windows
 from keyfluid.controllers.smoke_steps import SmokeSteps
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field, density

@@ -315,7 +315,8 @@ class SearchNumbers:
         begin, end = max(first, self.act[0]), min(last, self.act[1])
         if begin >= end:
             raise SceneError(
-                "control.act", f"frames {self.act[0]} to {self.act[1]} leave nothing of {first} to {last}; mend it"
+                "control.act",
+                f"frames {self.act[0]}-{self.act[1]} do not overlap the window {first}-{last}; change the range",
             )
         return begin, end
 
@@ -353,10 +354,12 @@ def _falls(problem: Problem) -> bool:
 def _refuse(problem: Problem, gamma: str, schedule: str, sources: bool, start: str | None) -> None:
     """What goes only with smoke, or only with liquids, and what shooting can't do."""
     if schedule == "shooting" and start is not None:
-        raise SceneError("control.start", 'schedule "shooting" can not begin from another run; use another')
+        raise SceneError(
+            "control.start", 'schedule "shooting" starts from no other run; use another schedule'
+        )
     if problem.liquid is None:
         if sources:
-            raise SceneError("control.sources", "would let smoke appear where it is wanted; they are for a [liquid]")
+            raise SceneError("control.sources", "only liquids support optimised sources; remove this key")
         return
     if gamma != "auto":
         raise SceneError("control.gamma", "a liquid's gamma is 2 atan(x / w) / pi; give its widths w as `blur`")

@@ -12,27 +12,20 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from keyfluid.controllers.keyframes.settings import SearchNumbers
-from keyfluid.controllers.keyframes.stages import Stage, carry, plan_stages
-from keyfluid.controllers.keyframes.windows import Window, plan_windows
 from keyfluid.controllers.method import OtherRuns
+from keyfluid.controllers.optimised.minimise import Entry, optimiser_of
+from keyfluid.controllers.optimised.settings import SearchNumbers
+from keyfluid.controllers.optimised.stages import Stage, plan_stages
+from keyfluid.controllers.optimised.unknowns import carry
+from keyfluid.controllers.optimised.windows import Window, plan_windows
 from keyfluid.controllers.shell import Checkpoint, Shell
 from keyfluid.errors import KeyfluidError, SceneError
-from keyfluid.optimise.lbfgs import Iterate, Lbfgs, Minimisation
+from keyfluid.optimise.lbfgs import Iterate, Minimisation
 from keyfluid.problem import Problem
-
-_FIRST_STEP = 0.02
-"""Speed of the first trial, of the longest side crossed in the time to the last keyframe: small, or it ends in a
-valley of its own making (the letter F at 64^2: 0.3 reached in 8 evaluations, with ten times as much in 27)."""
-
-
-_LIQUID_SLACK, _LIQUID_TRIALS = 0.1, 8
-"""A liquid's objective jumps where cells become wet or dry, by about a tenth of a cell's share in it (a letter at 96^2:
-by 1.2e-4, with 900 cells wanted), and what jumps early is seen by every later keyframe; steps may go up by as much."""
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class Position:
     """Where a run stands: the window, the stage, its search and last error, and the vectors of the windows before."""
 
     window: int = 0
@@ -43,11 +36,11 @@ class Place:
     found: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
-def restored(shell: Shell, plans: Sequence[Sequence[Stage]], settings: SearchNumbers) -> Place:
-    return Place() if shell.restored is None else restored_from(shell.restored, plans, settings)
+def restored(shell: Shell, plans: Sequence[Sequence[Stage]], settings: SearchNumbers) -> Position:
+    return Position() if shell.restored is None else restored_from(shell.restored, plans, settings)
 
 
-def restored_from(checkpoint: Checkpoint, plans: Sequence[Sequence[Stage]], settings: SearchNumbers) -> Place:
+def restored_from(checkpoint: Checkpoint, plans: Sequence[Sequence[Stage]], settings: SearchNumbers) -> Position:
     meta, arrays = checkpoint.meta, checkpoint.arrays
     try:
         window, stage = int(meta["window"]), int(meta["stage"])
@@ -62,7 +55,7 @@ def restored_from(checkpoint: Checkpoint, plans: Sequence[Sequence[Stage]], sett
             trail, int(meta["evaluations"]), decrease, (lowest, points[lowest])
         )
         found = {part: arrays[f"{part}/x"] for part in meta["kept"]}
-        return Place(window, stage, replace(state, stalled=str(meta["stalled"])), known, meta.get("error"), found)
+        return Position(window, stage, replace(state, stalled=str(meta["stalled"])), known, meta.get("error"), found)
     except (KeyError, IndexError, AttributeError):
         raise KeyfluidError("the checkpoint does not fit the scene; run the scene again with --overwrite") from None
 
@@ -92,7 +85,7 @@ def _windows_in(checkpoint: Checkpoint, problem: Problem, settings: SearchNumber
 
 def from_other_run(
     other_runs: OtherRuns, folder: str, windows: Sequence[Window], number: int, stages: Sequence[Stage]
-) -> tuple[Place, np.ndarray]:
+) -> Entry:
     """The forces of another run, carried to the first stage on the scene's own grid that blurs no more."""
     problem, checkpoint = other_runs(folder)
     unlike = SceneError(
@@ -125,24 +118,8 @@ def from_other_run(
         raise SceneError(
             "control.start", f"{folder} has other unknowns; give both the same control.spacing and control.sources"
         )
-    return Place(number, rank), carried
+    return Entry(rank, carried)
 
 
 def part_name(window: int, stage: int, iteration: int) -> str:
     return f"{window}-{stage}-{iteration}"
-
-
-def optimiser_of(stage: Stage, settings: SearchNumbers, number: int) -> Lbfgs:
-    """L-BFGS with a first step of a speed that suits the scene; later stages begin near their end."""
-    control, problem = stage.control, stage.problem
-    seconds = control.timing.steps * control.timing.dt
-    speed = _FIRST_STEP * max(problem.grid.size) / seconds
-    if settings.time != "integrated":
-        speed /= seconds
-    length = speed * math.sqrt(control.timing.count) * (1.0 if number == 0 else 0.3)
-    if problem.liquid is not None:
-        asked = [key.target if key.mask is None else key.target * key.mask for key in problem.keyframes]
-        wet = sum(np.count_nonzero(target > 0.5) for target in asked) / max(len(asked), 1)
-        slack = _LIQUID_SLACK / max(wet, 1.0)
-        return Lbfgs(control.metric(), length, settings.history, _LIQUID_TRIALS, slack)
-    return Lbfgs(control.metric(), length, settings.history)

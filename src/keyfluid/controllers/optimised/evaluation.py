@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyfluid.controllers.keyframes.edited import own_forces
-from keyfluid.controllers.keyframes.settings import SearchNumbers
-from keyfluid.controllers.keyframes.stages import Stage
-from keyfluid.controllers.keyframes.windows import Window, state_on
 from keyfluid.controllers.liquid_steps import distance_wanted
 from keyfluid.controllers.march import Clock
+from keyfluid.controllers.optimised.edited import own_forces
+from keyfluid.controllers.optimised.on_grid import state_on
+from keyfluid.controllers.optimised.settings import SearchNumbers
+from keyfluid.controllers.optimised.stages import Stage
+from keyfluid.controllers.optimised.windows import Window
 from keyfluid.controllers.step_size import cells_crossed
 from keyfluid.controllers.steps import steps_of
 from keyfluid.controls import Control, ControlForcing
