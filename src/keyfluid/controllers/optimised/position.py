@@ -6,7 +6,6 @@ differences of the last few (optimise/lbfgs.py).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -22,6 +21,7 @@ from keyfluid.controllers.shell import Checkpoint, Shell
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.optimise.lbfgs import Iterate, Minimisation
 from keyfluid.problem import Problem
+from keyfluid.problem.kept import Json, items, number, number_or_infinite, number_or_none, table, text, whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,19 +43,19 @@ def restored(shell: Shell, plans: Sequence[Sequence[Stage]], settings: SearchNum
 def restored_from(checkpoint: Checkpoint, plans: Sequence[Sequence[Stage]], settings: SearchNumbers) -> Position:
     meta, arrays = checkpoint.meta, checkpoint.arrays
     try:
-        window, stage = int(meta["window"]), int(meta["stage"])
-        lowest = int(meta["lowest"])
-        values = {int(i): float(value) for i, value in meta["trail"].items()}
-        known = {**values, lowest: float(meta["best"])}
+        window, stage = whole(meta, "window"), whole(meta, "stage")
+        lowest = whole(meta, "lowest")
+        values = {int(i): number(table(meta, "trail"), i) for i in table(meta, "trail")}
+        known = {**values, lowest: number(meta, "best")}
         parts = {i: part_name(window, stage, i) for i in known}
         points = {i: Iterate(arrays[f"{parts[i]}/x"], known[i], arrays[f"{parts[i]}/g"]) for i in known}
         trail = {i: points[i] for i in values}
-        decrease = math.inf if meta["decrease"] is None else float(meta["decrease"])
         state = optimiser_of(plans[window][stage], settings, stage).restore(
-            trail, int(meta["evaluations"]), decrease, (lowest, points[lowest])
+            trail, whole(meta, "evaluations"), number_or_infinite(meta, "decrease"), (lowest, points[lowest])
         )
-        found = {part: arrays[f"{part}/x"] for part in meta["kept"]}
-        return Position(window, stage, replace(state, stalled=str(meta["stalled"])), known, meta.get("error"), found)
+        found = {str(part): arrays[f"{part}/x"] for part in items(meta, "kept")}
+        state = replace(state, stalled=text(meta, "stalled"))
+        return Position(window, stage, state, known, number_or_none(meta, "error"), found)
     except (KeyError, IndexError, AttributeError):
         raise KeyfluidError("the checkpoint does not fit the scene; run the scene again with --overwrite") from None
 
@@ -79,8 +79,15 @@ def windows_of(
 
 def _windows_in(checkpoint: Checkpoint, problem: Problem, settings: SearchNumbers) -> list[Window]:
     if "windows" in checkpoint.meta:
-        return [Window(int(first), int(last)) for first, last in checkpoint.meta["windows"]]
+        return [_window(pair) for pair in items(checkpoint.meta, "windows")]
     return plan_windows(problem, settings.schedule)
+
+
+def _window(pair: Json) -> Window:
+    if not isinstance(pair, Sequence) or len(pair) != 2:
+        raise KeyfluidError("the checkpoint does not fit the scene; run the scene again with --overwrite")
+    ends = {"first": pair[0], "last": pair[1]}
+    return Window(whole(ends, "first"), whole(ends, "last"))
 
 
 def from_other_run(

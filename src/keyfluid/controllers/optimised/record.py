@@ -20,6 +20,7 @@ from keyfluid.controllers.shell import Shell, Stopped
 from keyfluid.errors import BlowUp
 from keyfluid.optimise.lbfgs import Minimisation
 from keyfluid.problem import Problem
+from keyfluid.problem.kept import Meta
 
 
 class SearchRecord(Watch):
@@ -102,7 +103,7 @@ class SearchRecord(Watch):
         if error is not None:
             shell.log(iteration=done, objective=now.value, error=error, stage=rank, window=window)
         self._values[state.iteration] = now.value
-        meta = {
+        meta: Meta = {
             "windows": self._spans,
             "window": window,
             "stage": rank,

@@ -354,9 +354,7 @@ def _falls(problem: Problem) -> bool:
 def _refuse(problem: Problem, gamma: str, schedule: str, sources: bool, start: str | None) -> None:
     """What goes only with smoke, or only with liquids, and what shooting can't do."""
     if schedule == "shooting" and start is not None:
-        raise SceneError(
-            "control.start", 'schedule "shooting" starts from no other run; use another schedule'
-        )
+        raise SceneError("control.start", 'schedule "shooting" starts from no other run; use another schedule')
     if problem.liquid is None:
         if sources:
             raise SceneError("control.sources", "only liquids support optimised sources; remove this key")

@@ -36,6 +36,7 @@ from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.state import State
 from keyfluid.problem import Problem
+from keyfluid.problem.kept import whole
 from keyfluid.threads import threads
 
 AGREE = 0.01
@@ -202,13 +203,13 @@ class Shooting:
         if checkpoint is None:
             return None, Round(0, [], False)
         try:
-            number, closing = int(checkpoint.meta["round"]), bool(checkpoint.meta["closing"])
+            number, closing = whole(checkpoint.meta, "round"), bool(whole(checkpoint.meta, "closing"))
             before = Round(number - 1, [], False)
             if number > 0:
                 before.found.extend(self._read(checkpoint, before, i) for i in range(len(self._layer(before))))
-            self.logged = int(checkpoint.meta["logged"])
+            self.logged = whole(checkpoint.meta, "logged")
             now = Round(number, [], closing)
-            now.found.extend(self._read(checkpoint, now, i) for i in range(int(checkpoint.meta["done"])))
+            now.found.extend(self._read(checkpoint, now, i) for i in range(whole(checkpoint.meta, "done")))
         except KeyError:
             raise KeyfluidError("the checkpoint does not fit the scene; run the scene again with --overwrite") from None
         return (before if number > 0 else None), now

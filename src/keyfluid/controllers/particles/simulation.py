@@ -17,7 +17,6 @@ import time as wall
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from keyfluid.controllers.particles.vortices import Vortices
 from keyfluid.controllers.step_size import cells_crossed, too_many_steps
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.problem import Keyframe, Problem
+from keyfluid.problem.kept import Meta, table, whole
 
 MOST_STEPS = 1024
 _CONTAIN_REACH = 2.0
@@ -287,23 +287,23 @@ class Simulation:
             found.update(cloud.arrays())
         return found
 
-    def memory(self) -> dict[str, Any]:
+    def memory(self) -> Meta:
         return {
             "steps": self.steps,
             "old_vortices": self.vortices.old,
             "clouds": {cloud.name: cloud.memory() for cloud in self.clouds},
         }
 
-    def restore(self, arrays: Mapping[str, np.ndarray], memory: Mapping[str, Any]) -> None:
+    def restore(self, arrays: Mapping[str, np.ndarray], memory: Meta) -> None:
         try:
-            self.steps, self.vortices.old = int(memory["steps"]), int(memory["old_vortices"])
+            self.steps, self.vortices.old = whole(memory, "steps"), whole(memory, "old_vortices")
             self.vortices.position = np.array(arrays["vortices"])
             self.vortices.before = np.array(arrays["vortices_before"])
             self.vortices.omega = np.array(arrays["vortices_omega"])
             self.vortices.radius = np.array(arrays["vortices_radius"])
             self.packed = np.array(arrays["packed"])
             for cloud in self.clouds:
-                cloud.restore(arrays, memory["clouds"][cloud.name])
+                cloud.restore(arrays, table(table(memory, "clouds"), cloud.name))
         except KeyError:
             raise KeyfluidError("the checkpoint does not fit the scene; run the scene again with --overwrite") from None
         if self.packed.size != 4 * self.lattice.total or self.packed.dtype != self.problem.dtype:
