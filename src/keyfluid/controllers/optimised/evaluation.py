@@ -27,11 +27,11 @@ from keyfluid.models.state import State
 from keyfluid.objectives import (
     DensityKey,
     DensityMatch,
-    ForcePrice,
+    ForcePenalty,
     PictureKey,
     PictureMatch,
     Scaled,
-    ShearPrice,
+    ShearPenalty,
     SumOfObjectives,
     SurfaceKey,
     SurfaceMatch,
@@ -177,7 +177,7 @@ class Evaluation:
         self.looks = PictureMatch(pictures) if pictures else None
         flows = velocity_keys(problem, stage.window)
         self.flows = VelocityMatch(flows) if flows else None
-        shear = [ShearPrice(settings.shear, steps, self.dt, first)] if settings.shear > 0 else []
+        shear = [ShearPenalty(settings.shear, steps, self.dt, first)] if settings.shear > 0 else []
         matches = [part for part in (self.match, self.looks) if part is not None]
         ends = goal_terms(problem, stage.window, goal) if goal is not None else []
         self._objective = SumOfObjectives([*matches, *([self.flows] if self.flows else []), *ends, *shear])
@@ -185,9 +185,9 @@ class Evaluation:
         cells = self.dt / problem.grid.spacing
         self._price = self._source_price = None
         if settings.alpha > 0 or settings.beta > 0:
-            self._price = ForcePrice(settings.alpha, settings.beta, (cells * self.dt) ** 2 / (2 * scale))
+            self._price = ForcePenalty(settings.alpha, settings.beta, (cells * self.dt) ** 2 / (2 * scale))
         if settings.sources and settings.source_alpha > 0:
-            self._source_price = ForcePrice(settings.source_alpha, 0.0, cells**2 / (2 * scale))
+            self._source_price = ForcePenalty(settings.source_alpha, 0.0, cells**2 / (2 * scale))
         self.evaluations = 0
 
     def _match(self, stage: Stage, settings: SearchNumbers) -> DensityMatch | SurfaceMatch | None:

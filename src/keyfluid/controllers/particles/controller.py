@@ -13,7 +13,7 @@ import numpy as np
 
 from keyfluid.controllers.method import Method, OtherRuns, Plan
 from keyfluid.controllers.particles.settings import settings_of
-from keyfluid.controllers.particles.simulation import Simulation
+from keyfluid.controllers.particles.simulation import ParticleSimulation
 from keyfluid.controllers.shell import Shell, Stopped
 from keyfluid.controllers.step_size import tell_if_fast
 from keyfluid.fields import Field
@@ -27,7 +27,7 @@ from keyfluid.problem.kept import Json, items, whole
 class ParticlesPlan(Plan):
     """The simulation, ready to begin."""
 
-    simulation: Simulation
+    simulation: ParticleSimulation
 
 
 class Particles(Method):
@@ -35,7 +35,7 @@ class Particles(Method):
 
     def plan(self, problem: Problem, other_runs: OtherRuns) -> ParticlesPlan:
         """Memory: markers with a velocity each, twice while a frame is stored; lattices."""
-        simulation = Simulation(problem, settings_of(problem))
+        simulation = ParticleSimulation(problem, settings_of(problem))
         settings = simulation.settings
         particles = 6 * (settings.markers + 3 * settings.control_particles + settings.vortices)
         lattices = 12 * problem.grid.count + 16 * settings.velocity_cells**problem.grid.dim
@@ -79,7 +79,9 @@ class Particles(Method):
             shell.progress(frame, problem.frames)
 
 
-def _store(shell: Shell, simulation: Simulation, frame: int, changes: list[Json], emitted: dict[str, float]) -> None:
+def _store(
+    shell: Shell, simulation: ParticleSimulation, frame: int, changes: list[Json], emitted: dict[str, float]
+) -> None:
     carriers = [(dt, faces_of(simulation, packed)) for dt, packed in simulation.carriers]
     velocity = carriers[-1][1] if carriers else faces_of(simulation, simulation.packed)
     state: dict[str, Field] = {**densities_of(simulation), "velocity": velocity}
@@ -89,13 +91,13 @@ def _store(shell: Shell, simulation: Simulation, frame: int, changes: list[Json]
     shell.checkpoint(particles, {"frame": frame, **memory})
 
 
-def densities_of(simulation: Simulation) -> State:
+def densities_of(simulation: ParticleSimulation) -> State:
     """The markers' densities as fields."""
     grid = simulation.problem.grid
     return {cloud.name: Field(grid, Kind.CENTRES, cloud.smoke) for cloud in simulation.clouds}
 
 
-def faces_of(simulation: Simulation, packed: np.ndarray) -> Field:
+def faces_of(simulation: ParticleSimulation, packed: np.ndarray) -> Field:
     """A packed velocity lattice read at the faces of the scene's grid; walls carry none."""
     problem, grid = simulation.problem, simulation.problem.grid
     out = Field.zeros(grid, Kind.FACES, problem.dtype)

@@ -29,7 +29,7 @@ from typing import Protocol
 import numpy as np
 
 from keyfluid.controllers.spacetime.advection import Advection, FixedPoint, Sweep
-from keyfluid.controllers.spacetime.flow import Flow, dot, peak
+from keyfluid.controllers.spacetime.flow import FlowEquations, dot, peak
 from keyfluid.controllers.spacetime.gauss_newton import FlowReport
 from keyfluid.controllers.spacetime.settings import SpacetimeNumbers
 from keyfluid.problem.kept import Meta, number, number_or_infinite, whole
@@ -50,7 +50,7 @@ class FlowSolver(Protocol):
 
 
 @dataclass
-class Record:
+class OuterIteration:
     """One outer iteration, for the history."""
 
     match: float
@@ -70,7 +70,7 @@ class Record:
 class Admm:
     """Where the outer loop stands; `arrays` and `meta` are all that a checkpoint needs."""
 
-    flow: Flow
+    flow: FlowEquations
     advection: Advection
     solver: FlowSolver
     settings: SpacetimeNumbers
@@ -101,7 +101,7 @@ class Admm:
     def done(self) -> bool:
         return self.converged or self.iteration >= self.settings.iterations
 
-    def advance(self) -> Record:
+    def advance(self) -> OuterIteration:
         """One round of algorithm 3."""
         settings, fixed_point = self.settings, self.fixed_point
         self._go_on()
@@ -115,7 +115,7 @@ class Admm:
         self.dual = np.subtract(fixed_point.v, guide, out=guide)
         self.iteration += 1
         gap = self.v - fixed_point.v
-        record = Record(
+        record = OuterIteration(
             match=self.sweep.match,
             force=0.5 * settings.force_weight * dot(self.u, self.u),
             change=change,

@@ -20,12 +20,12 @@ import numpy as np
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.grid import Grid
 from keyfluid.problem import Emission, Keyframe
+from keyfluid.scenes.build.obstacles import Obstacles
+from keyfluid.scenes.build.report import Told, say_nothing
+from keyfluid.scenes.build.sources import LEAST_STROKE, PlacedBody, place
+from keyfluid.scenes.build.start_values import values_present
 from keyfluid.scenes.schema.checks import start_path
 from keyfluid.scenes.schema.scene import KeyframeEntry, Mask, Scene
-from keyfluid.scenes.build.obstacles import Obstacles
-from keyfluid.scenes.build.start_values import values_present
-from keyfluid.scenes.build.sources import LEAST_STROKE, PlacedBody, place
-from keyfluid.scenes.build.report import Told, say_nothing
 from keyfluid.shapes import mass_of, rearrangement_bound
 
 HIGH_BOUND = 0.15
@@ -99,18 +99,14 @@ class FieldPlan:
             coverage = body.coverage(self.grid)
             self.bodies.append(body)
             if not coverage.any():
-                raise SceneError(
-                    f"{path}.{body.kind}", "has no smoke inside the domain; check center and size"
-                )
+                raise SceneError(f"{path}.{body.kind}", "has no smoke inside the domain; check center and size")
             if entry.velocity is not None:
                 self.winds.append((coverage, tuple(entry.velocity)))
             lost = float(coverage[self._solid].sum() / coverage.sum())
             if lost > 1 - 1e-9:
                 raise SceneError(f"{path}.{body.kind}", "lies inside an obstacle; move one of them")
             if lost > _CUT:
-                self.warnings.append(
-                    f"{path}: {100 * lost:.0f} % of it lies inside an obstacle and is removed"
-                )
+                self.warnings.append(f"{path}: {100 * lost:.0f} % of it lies inside an obstacle and is removed")
             self.start += entry.density * np.where(self._solid, 0.0, coverage)
         if known is not None:
             self.start = known
@@ -118,18 +114,12 @@ class FieldPlan:
     def _first_key_mass(self, keys: list[tuple[int, PlacedBody]]) -> float:
         """What the start must have so that the first keyframe can keep its size."""
         scene = self.scene
-        own = [
-            (scene.keyframe[i].frame, i, body)
-            for i, body in keys
-            if scene.field_of(scene.keyframe[i]) == self.name
-        ]
+        own = [(scene.keyframe[i].frame, i, body) for i, body in keys if scene.field_of(scene.keyframe[i]) == self.name]
         frame, i, body = min(own, key=lambda key: key[0])
         self.first_key = i
         wanted = self.peak / body.peak * body.mass(self.grid, frame / scene.time.fps)
         if wanted <= 0:
-            raise SceneError(
-                f"keyframe[{i}].{body.kind}", "has no mass inside the domain; check center and size"
-            )
+            raise SceneError(f"keyframe[{i}].{body.kind}", "has no mass inside the domain; check center and size")
         rest = wanted - self.present(frame)
         if rest <= 0:
             raise KeyfluidError(
@@ -192,9 +182,7 @@ class TargetMaker:
         drawn = body.coverage(self.grid, time)
         mass = mass_of(drawn, self.grid.spacing)
         if mass <= 0:
-            raise SceneError(
-                f"{path}.{body.kind}", "has no mass inside the domain; check center, scale and content"
-            )
+            raise SceneError(f"{path}.{body.kind}", "has no mass inside the domain; check center, scale and content")
         if rule == "match":
             drawn = drawn * (plan.present(frame) / mass)
         elif rule != "keep" or body.kind not in STORED:
@@ -239,9 +227,7 @@ class TargetMaker:
             raise SceneError(f"{path}.{body.kind}", "lies inside an obstacle at its frame; move one of them")
         return covered
 
-    def _warn(
-        self, path: str, body: PlacedBody, bound: float | None, rule: str, covered: float, time: float
-    ) -> None:
+    def _warn(self, path: str, body: PlacedBody, bound: float | None, rule: str, covered: float, time: float) -> None:
         if body.leaves_domain(self.grid, time)[1]:
             self.warnings.append(f"{path}: part of it lies outside the domain and is cut off")
         if bound is not None and bound > HIGH_BOUND:

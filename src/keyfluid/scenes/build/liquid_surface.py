@@ -10,10 +10,10 @@ from keyfluid.errors import SceneError
 from keyfluid.fields import Field, density
 from keyfluid.grid import Grid
 from keyfluid.operators.redistance import Redistance
-from keyfluid.scenes.schema.checks import start_path
 from keyfluid.scenes.build.keyframes import FieldPlan, Keyframe
-from keyfluid.scenes.schema.scene import Scene
 from keyfluid.scenes.build.sources import PlacedBody
+from keyfluid.scenes.schema.checks import start_path
+from keyfluid.scenes.schema.scene import Scene
 
 _OFF_VOLUME = 0.25
 """Share by which a keyframe's volume may differ from the liquid's before it is refused."""

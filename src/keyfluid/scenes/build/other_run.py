@@ -16,10 +16,10 @@ from keyfluid.io.run.fingerprint import Fingerprint
 from keyfluid.io.run.frame_files import FrameFiles
 from keyfluid.io.run.record import Record
 from keyfluid.problem import FrameRecord
-from keyfluid.scenes.schema.load import load_scene
 from keyfluid.scenes.build.memory import make_grid
-from keyfluid.scenes.schema.scene import Body, Edit, Scene
 from keyfluid.scenes.build.pictures import averaged, averaged_over
+from keyfluid.scenes.schema.load import load_scene
+from keyfluid.scenes.schema.scene import Body, Edit, Scene
 from keyfluid.shapes import DensityArray
 from keyfluid.shapes.deform import deformed
 

@@ -9,9 +9,7 @@ from keyfluid.grid import Grid, Kind
 from keyfluid.problem import share_of_faces
 
 
-def velocity_of_starts(
-    grid: Grid, starts: list[tuple[np.ndarray, tuple[float, ...]]], dtype: np.dtype
-) -> Field:
+def velocity_of_starts(grid: Grid, starts: list[tuple[np.ndarray, tuple[float, ...]]], dtype: np.dtype) -> Field:
     """Each start's velocity times the share of a face that it covers.
 
     Not divergence-free; the first projection makes it so.

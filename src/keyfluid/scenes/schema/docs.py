@@ -29,8 +29,8 @@ from keyfluid.scenes.schema.scene import (
     PictureEntry,
     Scene,
     Simulation,
-    Smoke,
     SmokeField,
+    SmokeTable,
     Source,
     Time,
 )
@@ -88,7 +88,7 @@ would do.
 _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     ("[domain]", "", Domain),
     ("[time]", "", Time),
-    ("[smoke]", "", Smoke),
+    ("[smoke]", "", SmokeTable),
     ("smoke.initial", "One table, or several as `[[smoke.initial]]`; and the keys of a body.", Initial),
     ("[[smoke.field]]", "The first is the default of every `field` key.", SmokeField),
     ("[liquid]", "", Liquid),

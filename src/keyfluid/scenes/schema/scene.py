@@ -152,7 +152,7 @@ class Initial(Body):
     )
 
 
-class Smoke(Table):
+class SmokeTable(Table):
     """The smoke and how the air under it behaves."""
 
     initial: Annotated[list[Initial], no_more_than(MOST_BODIES)] = Field(
@@ -352,7 +352,7 @@ class Scene(Table):
     seed: Annotated[int, whole(0, 2**31 - 1)] = Field(default=0, description="of everything random")
     domain: Domain = Field(default=Domain(), description="the box")
     time: Time = Field(default=Time(), description="its length")
-    smoke: Smoke = Field(default=Smoke(), description="the smoke")
+    smoke: SmokeTable = Field(default=SmokeTable(), description="the smoke")
     liquid: Liquid | None = Field(default=None, description="a liquid instead of smoke")
     source: Annotated[list[Source], no_more_than(MOST_BODIES)] = Field(default=[], description="inflows")
     obstacle: Annotated[list[Obstacle], no_more_than(MOST_BODIES)] = Field(default=[], description="solids")
@@ -377,6 +377,6 @@ class Scene(Table):
         return entry.field if entry.field is not None else self.matter.field[0].name
 
     @cached_property
-    def matter(self) -> Smoke:
+    def matter(self) -> SmokeTable:
         """What there is to place: the smoke, or the liquid as smoke of density 1."""
-        return self.smoke if self.liquid is None else Smoke.model_validate(self.liquid.as_smoke())
+        return self.smoke if self.liquid is None else SmokeTable.model_validate(self.liquid.as_smoke())
