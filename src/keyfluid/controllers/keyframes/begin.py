@@ -23,9 +23,9 @@ def first_guess(stage: Stage, settings: SearchNumbers) -> np.ndarray:
     """The control vector that the first stage of a window begins with."""
     control, problem = stage.control, stage.problem
     vector = control.zeros()
-    if settings.hold and problem.liquid is not None:
+    if settings.hold and problem.fluid.weight != 0:
         lift = Field.zeros(problem.grid, Kind.FACES, problem.dtype)
-        lift.component(problem.up)[...] = problem.liquid.gravity
+        lift.component(problem.up)[...] = problem.fluid.weight
         forces = np.tile(_nearest(control.basis, lift), (control.timing.steps, 1))
         vector[: control.own] = control.timing.sets_of(forces).ravel()
     return vector
