@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,39 +18,11 @@ from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.state import State
-from keyfluid.problem import FrameRecord, Problem
+from keyfluid.problem import Advance, Clock, FrameRecord, Problem
 from keyfluid.problem.kept import whole
 
 MOST_STEPS = 4096
 """Steps of a frame beyond which something has blown up."""
-
-
-@dataclass(frozen=True)
-class Clock:
-    """Which step: `index` counts steps of length `dt` from the start, so it begins at index * dt seconds."""
-
-    index: int
-    dt: float
-
-    @property
-    def time(self) -> float:
-        return self.index * self.dt
-
-
-@dataclass(frozen=True, eq=False)
-class Advance:
-    """What a step did: the state after it, the field that advected, the force, the mass given by sources.
-
-    cells: that the fastest air crossed, of smoke; divergence, numbers: see FrameRecord.
-    """
-
-    state: State
-    carrier: Field
-    force: Field | None = None
-    emitted: dict[str, float] | None = None
-    divergence: float | None = None
-    numbers: dict[str, float] | None = None
-    cells: float = 0.0
 
 
 class Gathered:
@@ -152,9 +123,7 @@ def _one_frame(problem: Problem, shell: Shell, step: Step, frame: int, taken: in
 def _steps_wanted(problem: Problem, frame: int, state: State) -> int:
     """Steps per frame so that the fastest air, soon to be lifted, blown and pushed, crosses `cfl` cells."""
     speed = state["velocity"].require_finite("velocity")
-    lift = sum(abs(problem.buoyancy) * state[name].peak() for name in problem.densities)
-    if problem.liquid is not None:
-        lift = abs(problem.liquid.gravity)
+    lift = problem.fluid.acceleration(state[name].peak() for name in problem.densities)
     blown = [
         max(map(abs, source.velocity))
         for source in problem.sources

@@ -64,7 +64,7 @@ class Outputs:
             self.write_vdb("vdb/")
         if getattr(self.problem.scene.control, "ply", False):
             self.write_ply("ply/")
-        if self.problem.scene.liquid is not None and self.problem.scene.liquid.mesh and self.problem.grid.dim == 3:
+        if self.problem.fluid.mesh and self.problem.grid.dim == 3:
             self.write_meshes("mesh/")
         if output.png:
             self.write_png("png/")

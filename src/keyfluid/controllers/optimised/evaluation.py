@@ -11,18 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyfluid.controllers.liquid_steps import distance_wanted
-from keyfluid.controllers.march import Clock
 from keyfluid.controllers.optimised.edited import own_forces
 from keyfluid.controllers.optimised.on_grid import state_on
 from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controllers.optimised.stages import Stage
 from keyfluid.controllers.optimised.windows import Window
-from keyfluid.controllers.step_size import cells_crossed
-from keyfluid.controllers.steps import steps_of
 from keyfluid.controls import Control, ControlForcing
 from keyfluid.errors import BlowUp, OverBudget, SceneError
-from keyfluid.fields import Field, density
+from keyfluid.fields import Field
 from keyfluid.models.state import State
 from keyfluid.objectives import (
     DensityKey,
@@ -33,47 +29,17 @@ from keyfluid.objectives import (
     Scaled,
     ShearPenalty,
     SumOfObjectives,
-    SurfaceKey,
-    SurfaceMatch,
     VelocityKey,
     VelocityMatch,
     root_mean_square,
 )
-from keyfluid.operators.blur import Blur, gaussian_blur, gaussian_pyramid
-from keyfluid.problem import Problem
+from keyfluid.problem import Clock, Problem
 from keyfluid.rollout import MemoryPlan, Rollout
 from keyfluid.rollout.allocation import choose_allocation
 from keyfluid.rollout.rollout import Model
 
 SHARE = 0.6
 """Of the machine's memory that an optimisation takes unless the scene says otherwise."""
-
-
-def density_keys(problem: Problem, window: Window) -> list[DensityKey]:
-    """The keyframes of a window by step; a held one counts again at each frame of its hold."""
-    steps = problem.steps_per_frame or 1
-    keys = []
-    for key in problem.keyframes:
-        target = density(problem.grid, key.target, problem.dtype)
-        mask = None if key.mask is None else density(problem.grid, key.mask, problem.dtype)
-        for frame in range(key.frame, min(key.frame + key.hold, problem.frames) + 1):
-            if not window.first < frame <= window.last:
-                continue
-            keys.append(DensityKey(frame * steps, key.field, target, key.weight, mask))
-    return keys
-
-
-def surface_keys(problem: Problem, window: Window) -> list[SurfaceKey]:
-    """The keyframes of a liquid by step, as signed distances."""
-    steps = problem.steps_per_frame or 1
-    keys = []
-    for key in problem.keyframes:
-        target = distance_wanted(problem, key, key.frame)
-        mask = None if key.mask is None else density(problem.grid, key.mask, problem.dtype)
-        for frame in range(key.frame, min(key.frame + key.hold, problem.frames) + 1):
-            if window.first < frame <= window.last:
-                keys.append(SurfaceKey(frame * steps, target, key.weight, mask))
-    return keys
 
 
 def picture_keys(problem: Problem, window: Window) -> list[PictureKey]:
@@ -126,7 +92,7 @@ class Goal:
 def memory_plan(stage: Stage, settings: SearchNumbers) -> MemoryPlan:
     """What an evaluation of a stage will hold."""
     problem = stage.problem
-    model = steps_of(problem).model(1.0 / (problem.fps * (problem.steps_per_frame or 1)))
+    model = problem.fluid.steps(problem).model(1.0 / (problem.fps * (problem.steps_per_frame or 1)))
     return _rollout(stage, settings, model).plan
 
 
@@ -161,7 +127,7 @@ class Evaluation:
         problem = stage.problem
         self.problem, self.control = problem, stage.control
         self.dt = 1.0 / (problem.fps * (problem.steps_per_frame or 1))
-        self._fluid = steps_of(problem)
+        self._fluid = problem.fluid.steps(problem)
         model = self._fluid.model(self.dt)
         steps, first = _span(stage)
         self._rollout = _rollout(stage, settings, model)
@@ -173,7 +139,9 @@ class Evaluation:
         given = {**problem.densities, "velocity": problem.velocity} if start is None else state_on(problem, start)
         self._state = model.initial_state(**given)
         pictures = picture_keys(problem, stage.window)
-        self.match = self._match(stage, settings)
+        pyramid = settings.levels if settings.gamma == "pyramid" else None
+        span = (stage.window.first, stage.window.last)
+        self.match = problem.fluid.match(problem, span, stage.blur, pyramid)
         self.looks = PictureMatch(pictures) if pictures else None
         flows = velocity_keys(problem, stage.window)
         self.flows = VelocityMatch(flows) if flows else None
@@ -189,14 +157,6 @@ class Evaluation:
         if settings.sources and settings.source_alpha > 0:
             self._source_price = ForcePenalty(settings.source_alpha, 0.0, cells**2 / (2 * scale))
         self.evaluations = 0
-
-    def _match(self, stage: Stage, settings: SearchNumbers) -> DensityMatch | SurfaceMatch | None:
-        """The distance to the keyframes; None if the window has none."""
-        if self.problem.liquid is not None:
-            surfaces = surface_keys(self.problem, stage.window)
-            return SurfaceMatch(surfaces, stage.blur) if surfaces else None
-        keys = density_keys(self.problem, stage.window)
-        return DensityMatch(keys, _gamma(self.problem, settings, stage.blur)) if keys else None
 
     @property
     def error(self) -> float:
@@ -227,11 +187,11 @@ class Evaluation:
     def require_sense(self, vector: np.ndarray) -> None:
         """Raise BlowUp if the smoke has left all sense before the search begins: no force found later would help, and
         the gradients of such a flow mean nothing."""
-        if self.problem.liquid is not None:
+        if not self.problem.fluid.search(self.problem).guarded:
             return
 
         def look(step: int, state: State) -> None:
-            cells_crossed(self.problem, state["velocity"].peak(), self.dt, step * self.dt)
+            self.problem.fluid.cells_crossed(self.problem, state["velocity"].peak(), self.dt, step * self.dt)
 
         self._rollout.run(self._state, ControlForcing(self.control, vector, others=self._others), on_step=look)
 
@@ -246,10 +206,3 @@ class Evaluation:
         inputs = self._fluid.rates(Clock(step, self.dt))
         under = self._under(step) if self._under is not None else None
         return inputs if under is None else {**inputs, "force": under}
-
-
-def _gamma(problem: Problem, settings: SearchNumbers, blur: float) -> Blur | None:
-    """gamma^T gamma: a Gaussian of width sigma twice is one of sqrt(2) sigma."""
-    if settings.gamma == "pyramid":
-        return gaussian_pyramid(problem.grid, problem.grid.spacing, settings.levels)
-    return gaussian_blur(problem.grid, math.sqrt(2.0) * blur) if blur > 0 else None

@@ -20,10 +20,6 @@ _FIRST_STEP = 0.02
 """Speed of the first trial, of the longest side crossed in the time to the last keyframe: small, or it ends in a
 valley of its own making (the letter F at 64^2: 0.3 reached in 8 evaluations, with ten times as much in 27)."""
 
-_LIQUID_SLACK, _LIQUID_TRIALS = 0.1, 8
-"""A liquid's objective jumps where cells become wet or dry, by about a tenth of a cell's share in it (a letter at 96^2:
-by 1.2e-4, with 900 cells wanted), and what jumps early is seen by every later keyframe; steps may go up by as much."""
-
 
 @dataclass(frozen=True, eq=False)
 class WindowSearch:
@@ -107,9 +103,5 @@ def optimiser_of(stage: Stage, settings: SearchNumbers, number: int) -> Lbfgs:
     if settings.time != "integrated":
         speed /= seconds
     length = speed * math.sqrt(control.timing.count) * (1.0 if number == 0 else 0.3)
-    if problem.liquid is not None:
-        asked = [key.target if key.mask is None else key.target * key.mask for key in problem.keyframes]
-        wet = sum(np.count_nonzero(target > 0.5) for target in asked) / max(len(asked), 1)
-        slack = _LIQUID_SLACK / max(wet, 1.0)
-        return Lbfgs(control.metric(), length, settings.history, _LIQUID_TRIALS, slack)
-    return Lbfgs(control.metric(), length, settings.history)
+    usual = problem.fluid.search(problem)
+    return Lbfgs(control.metric(), length, settings.history, usual.trials, usual.slack)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from keyfluid.controllers.march import Clock, Gathered
+from keyfluid.controllers.march import Gathered
 from keyfluid.controllers.optimised.edited import own_frame
 from keyfluid.controllers.optimised.forces import JoinedForces
 from keyfluid.controllers.shell import Shell, Stopped
 from keyfluid.controllers.step_size import tell_if_fast
-from keyfluid.controllers.steps import steps_of
 from keyfluid.fields import Field
 from keyfluid.models.state import State
-from keyfluid.problem import FrameRecord, Problem
+from keyfluid.problem import Clock, FrameRecord, Problem
 
 
 def simulate(
@@ -27,7 +26,7 @@ def simulate(
 
     told: called with every step and the cells that the fastest smoke crossed in it.
     """
-    fluid = steps_of(problem)
+    fluid = problem.fluid.steps(problem)
     steps = problem.steps_per_frame or 1
     dt = 1.0 / (problem.fps * steps)
     state: dict[str, Field] = {**problem.densities, "velocity": problem.velocity}

@@ -252,7 +252,7 @@ class SearchNumbers:
         from keyfluid.controls.spectral import highest_wave
 
         control, grid = problem.control, problem.grid
-        dim, longest = grid.dim, max(grid.size)
+        dim = grid.dim
         preset = PRESETS[getattr(control, "preset", "keyfluid")]
 
         def value(name: str, default: Any = None) -> Any:
@@ -260,11 +260,11 @@ class SearchNumbers:
             return found if found is not None else preset.get(name, default)
 
         basis = value("basis", "potential")
-        liquid = problem.liquid is not None
-        spacing = value("spacing", 2 * grid.spacing if liquid else longest / (16 if dim == 2 else 8))
+        usual = problem.fluid.search(problem)
+        spacing = value("spacing", usual.spacing)
         schedule = value("schedule", "auto")
         _refuse(problem, value("gamma", "auto"), schedule, bool(value("sources", False)), value("start"))
-        limit, dx = highest_wave(grid), grid.spacing
+        limit = highest_wave(grid)
         cutoff = value("cutoff", None if dim == 2 or value("bands", "full") == "grow" else min(limit, _FULL_3D))
         if cutoff is not None and cutoff > limit * (1 + 1e-9):
             raise SceneError(
@@ -272,7 +272,6 @@ class SearchNumbers:
                 f"{cutoff:g} waves per longest side; this grid holds at most {limit:g}: lower it, or raise "
                 "domain.resolution",
             )
-        coarse = value("coarse")
         most = 0
         while max(grid.cells) >> (most + 1) >= _COARSEST[dim] and min(grid.cells) >> (most + 1) >= 8:
             most += 1
@@ -280,23 +279,23 @@ class SearchNumbers:
             basis=basis,
             spacing=spacing,
             radius=value("radius", 1.5 * spacing),
-            time=value("time", "step" if liquid else "integrated"),
+            time=value("time", usual.time),
             window=value("window", 1),
             bands=value("bands", "full"),
             cutoff=cutoff,
             first_band=value("first_band", 1.0),
             growth=value("growth", KOLMOGOROV),
             scaling=value("scaling", 1.5 if dim == 2 else 2.0) if basis == "potential" else 0.0,
-            tau=value("tau", 0.0 if liquid else 5e-5 if dim == 2 else 1e-5),
-            iterations=value("iterations", 75 if liquid else 120),
+            tau=value("tau", usual.tau),
+            iterations=value("iterations", usual.iterations),
             history=value("history", 10),
             gamma=value("gamma", "auto"),
-            blur=tuple(value("blur", [4 * dx, 2 * dx, dx] if liquid else (0.04 * longest, 0.02 * longest, 0.0))),
+            blur=tuple(value("blur", usual.blur)),
             levels=value("levels", 4),
             alpha=_ALPHA_OF[problem.method] * value("alpha", 0.0),
             beta=value("beta", 0.0),
-            shear=value("shear", 0.0 if liquid or problem.edit is not None else 1.0 if dim == 2 else 3.0),
-            coarse=min(coarse, most) if coarse is not None else 0 if liquid else most,
+            shear=value("shear", 0.0 if problem.edit is not None else usual.shear),
+            coarse=min(value("coarse", usual.coarse), most),
             sources=bool(value("sources", False)),
             source_alpha=value("source_alpha", 0.01),
             act=None if value("act") is None else (value("act")[0], value("act")[1]),
@@ -344,22 +343,21 @@ class SearchNumbers:
 
 
 def _falls(problem: Problem) -> bool:
-    """Left alone, a liquid is farther down at the first keyframe than the domain is high."""
-    if problem.liquid is None or not problem.keyframes:
+    """Left alone, the fluid is farther down at the first keyframe than the domain is high."""
+    if not problem.keyframes:
         return False
     seconds = min(key.frame for key in problem.keyframes) / problem.fps
-    return 0.5 * abs(problem.liquid.gravity) * seconds**2 > problem.grid.size[problem.up]
+    return 0.5 * abs(problem.fluid.weight) * seconds**2 > problem.grid.size[problem.up]
 
 
 def _refuse(problem: Problem, gamma: str, schedule: str, sources: bool, start: str | None) -> None:
     """What goes only with smoke, or only with liquids, and what shooting can't do."""
     if schedule == "shooting" and start is not None:
         raise SceneError("control.start", 'schedule "shooting" starts from no other run; use another schedule')
-    if problem.liquid is None:
-        if sources:
-            raise SceneError("control.sources", "only liquids support optimised sources; remove this key")
-        return
-    if gamma != "auto":
+    usual = problem.fluid.search(problem)
+    if sources and not usual.sources:
+        raise SceneError("control.sources", "only liquids support optimised sources; remove this key")
+    if gamma != "auto" and usual.own_gamma:
         raise SceneError("control.gamma", "a liquid's gamma is 2 atan(x / w) / pi; give its widths w as `blur`")
-    if schedule == "shooting":
+    if schedule == "shooting" and not usual.shooting:
         raise SceneError("control.schedule", '"shooting" is for smoke; use "sequence" or "halves"')

@@ -69,7 +69,7 @@ def _levels(problem: Problem, coarse: int) -> list[Problem]:
 def _blurs(problem: Problem, settings: SearchNumbers, window: Window, first: bool) -> tuple[float, ...]:
     """Widths of gamma, one stage each. "auto" blurs in the very first stages, and only smoke that must go far: where
     smoke and target do not meet, moving smoke changes nothing, and dissolving it is the nearest way down."""
-    if settings.gamma == "blur" or problem.liquid is not None:
+    if settings.gamma == "blur" or problem.fluid.search(problem).own_gamma:
         return settings.blur
     if settings.gamma != "auto" or not first:
         return (0.0,)
@@ -108,5 +108,5 @@ def _label(problem: Problem, settings: SearchNumbers, cutoff: float | None, blur
     if settings.bands == "grow":
         parts.append(f"k <= {cutoff:g}")
     if blur > 0:
-        parts.append(f"{'blur' if problem.liquid is None else 'w'} {blur:.3g} m")
+        parts.append(f"{problem.fluid.search(problem).blur_word} {blur:.3g} m")
     return ", ".join(parts)

@@ -90,9 +90,9 @@ def first_guess(control: Control, problem: Problem, settings: SearchNumbers) -> 
     weightless (`control.hold`), and gravity is what the optimiser then finds it may leave to act.
     """
     vector = control.zeros()
-    if settings.hold and problem.liquid is not None:
+    if settings.hold and problem.fluid.weight != 0:
         lift = Field.zeros(problem.grid, Kind.FACES, problem.dtype)
-        lift.component(problem.up)[...] = problem.liquid.gravity
+        lift.component(problem.up)[...] = problem.fluid.weight
         forces = np.tile(_nearest(control.basis, lift), (control.timing.steps, 1))
         vector[: control.own] = control.timing.sets_of(forces).ravel()
     return vector

@@ -27,8 +27,9 @@ from keyfluid.controllers.particles.lattice import Densities, Lattice
 from keyfluid.controllers.particles.settings import ParticleNumbers, ParticleSettings
 from keyfluid.controllers.particles.streams import Stream, key
 from keyfluid.controllers.particles.vortices import Vortices
-from keyfluid.controllers.step_size import cells_crossed, too_many_steps
+from keyfluid.controllers.step_size import too_many_steps
 from keyfluid.errors import KeyfluidError, SceneError
+from keyfluid.fluids.smoke.fluid import smoke_of
 from keyfluid.problem import Keyframe, Problem
 from keyfluid.problem.kept import Meta, table, whole
 
@@ -178,7 +179,8 @@ class ParticleSimulation:
             turbulent = self.vortices.velocity_field(lattice)
         with self._timed("vortex update"):
             self.packed = self._combined(bulk, turbulent, frame, end)
-            self.cells = max(self.cells, cells_crossed(self.problem, self._fastest(), dt, start))
+            cells = self.problem.fluid.cells_crossed(self.problem, self._fastest(), dt, start)
+            self.cells = max(self.cells, cells)
             self.vortices.spin(lattice, self.packed, dt)
             self.vortices.exchange(lattice, settings, dt)
             self._spawn(turbulent)
@@ -245,8 +247,9 @@ class ParticleSimulation:
                 if distance is not None:
                     reach = _CONTAIN_REACH * settings.vortex_radius
                     lattice_effects.contain(lattice, packed, distance, settings.contain, reach)
-        if problem.buoyancy != 0:
-            speed = problem.buoyancy / max(settings.damping, 1e-6)
+        buoyancy = smoke_of(problem).buoyancy
+        if buoyancy != 0:
+            speed = buoyancy / max(settings.damping, 1e-6)
             for cloud in self.clouds:
                 lattice_effects.lift(lattice, packed, self.grid.onto(lattice, cloud.smoke), speed, problem.up)
         for source in problem.sources:

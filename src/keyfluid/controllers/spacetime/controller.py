@@ -262,7 +262,7 @@ class SpacetimePlan(Plan):
 
     def flow(self, free_start: bool) -> FlowEquations:
         grid = self.problem.grid
-        viscosity = self.problem.viscosity * self.units.dt / grid.spacing**2
+        viscosity = self.problem.fluid.viscosity * self.units.dt / grid.spacing**2
         return FlowEquations(grid, Solenoidal(grid, self.problem.dtype), viscosity, free_start)
 
     def solver(self, flow: FlowEquations) -> FlowSolver:
@@ -289,7 +289,7 @@ class SpacetimePlan(Plan):
 
     def flow_step(self) -> StepImplicit:
         problem, grid = self.problem, self.problem.grid
-        viscosity = problem.viscosity * self.units.dt / grid.spacing
+        viscosity = problem.fluid.viscosity * self.units.dt / grid.spacing
         return StepImplicit(grid, grid.spacing, viscosity, dtype=problem.dtype)
 
 

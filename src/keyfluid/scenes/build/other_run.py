@@ -31,8 +31,8 @@ def load_run_body(body: Body, scene: Scene) -> DensityArray:
     folder = Path(str(body.run))
     theirs = load_scene(folder / "scene.toml")
     grid = make_grid(theirs)
-    if theirs.liquid is not None:
-        raise KeyfluidError(f"{folder} is a run of liquid; only smoke can be taken from a run")
+    if not theirs.fluid.reusable:
+        raise KeyfluidError(f"{folder} is a run of {theirs.fluid.table}; only smoke can be taken from a run")
     if grid.dim != scene.dimension:
         raise KeyfluidError(f"{folder} is a {grid.dim}D run; this scene is {scene.dimension}D")
     index = body.run_frame if body.run_frame is not None else getattr(body, "frame", 0)

@@ -1,19 +1,23 @@
-"""A liquid on the grid: its surface at the start, and what no simulation of it could reach."""
+"""The scene's fluid as the problem has it, and what can't be reached with it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from keyfluid.errors import SceneError
-from keyfluid.fields import Field, density
+from keyfluid.fields import Field
+from keyfluid.fluids.liquid.fluid import LiquidFluid
+from keyfluid.fluids.smoke.fluid import SmokeFluid
 from keyfluid.grid import Grid
-from keyfluid.operators.redistance import Redistance
-from keyfluid.scenes.build.keyframes import FieldPlan, Keyframe
+from keyfluid.problem import Fluid, Keyframe
+from keyfluid.scenes.build.keyframes import FieldPlan
 from keyfluid.scenes.build.sources import PlacedBody
 from keyfluid.scenes.schema.checks import start_path
+from keyfluid.scenes.schema.liquid import SURFACE, LiquidTable
 from keyfluid.scenes.schema.scene import Scene
+from keyfluid.scenes.schema.smoke import SmokeTable
 
 _OFF_VOLUME = 0.25
 """Share by which a keyframe's volume may differ from the liquid's before it is refused."""
@@ -22,18 +26,33 @@ _MOST_CELLS = 10.0
 """Cells that liquid may have to cross in a step, as the crow flies, before a keyframe is refused."""
 
 
-def surface_at_start(plan: FieldPlan, grid: Grid, dtype: np.dtype) -> Field:
-    """Signed distance to all starts together, metres; positive everywhere if sources bring the first liquid.
+def make_fluid(table: SmokeTable | LiquidTable) -> Fluid:
+    """What a fluid is like by its table."""
+    if isinstance(table, LiquidTable):
+        return LiquidFluid(
+            viscosity=table.viscosity,
+            gravity=table.gravity,
+            keep_volume=table.volume == "keep",
+            paper_order=table.order == "paper",
+            mesh=table.mesh,
+        )
+    return SmokeFluid(viscosity=table.viscosity, buoyancy=table.buoyancy, vorticity=table.vorticity)
 
-    A body's own distance counts its side against a wall as surface; redistancing takes only what borders on air.
-    """
-    phi = np.full(grid.cells, float(sum(grid.size)))
-    for body in plan.bodies:
-        phi = np.minimum(phi, body.signed_distance(grid.cells, grid.spacing, 0.0))
-    return Redistance(grid).forward(density(grid, phi, dtype))[0]
+
+def fluid_faults(
+    scene: Scene,
+    grid: Grid,
+    start: Mapping[str, Field],
+    plans: Mapping[str, FieldPlan],
+    keyframes: Sequence[Keyframe],
+) -> list[SceneError]:
+    """One line for each reason why the fluid can't be where it should; start: its fields at frame 0."""
+    if isinstance(scene.fluid, LiquidTable):
+        return list(_liquid_faults(scene, grid, start[SURFACE], plans[SURFACE], keyframes))
+    return []
 
 
-def liquid_faults(
+def _liquid_faults(
     scene: Scene, grid: Grid, surface: Field, plan: FieldPlan, keyframes: Sequence[Keyframe]
 ) -> Iterator[SceneError]:
     """One line for each reason why a liquid can't be where it should."""

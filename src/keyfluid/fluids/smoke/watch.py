@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from keyfluid.controllers.step_size import cells_crossed
 from keyfluid.fields import Field
 from keyfluid.models.operation import Observer
 from keyfluid.models.state import State
@@ -29,7 +28,8 @@ class StepWatch(Observer):
     def carries(self, fields: State) -> None:
         """Raises if no simulation can mean such a speed."""
         self.carrier = fields["velocity"]
-        self.cells = cells_crossed(self.problem, self.carrier.peak(), self.seconds, self.time)
+        speed = self.carrier.peak()
+        self.cells = self.problem.fluid.cells_crossed(self.problem, speed, self.seconds, self.time)
 
     def let_in(self, name: str, before: Field, after: Field) -> None:
         self.emitted[name] = self.emitted.get(name, 0.0) + after.integral() - before.integral()
