@@ -45,7 +45,7 @@ class Advect(Operator):
     order: int = 2
     feet: str = "own"
     interpolation: str = "linear"
-    """Of the carried values: "cubic" smears far less, and takes two to four times as long."""
+    """How carried values are read: "cubic" smears far less and takes two to four times as long."""
     _cache: dict = dataclass_field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

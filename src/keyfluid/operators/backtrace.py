@@ -38,7 +38,7 @@ _ADJOINT_SLABS = 16
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """What a kernel must know of the lattices it reads; see kernels/rows.py. sizes: those of `points`, as an array."""
+    """Tables of the lattices that a kernel reads; see kernels/rows.py. sizes: those of `points`, as an array."""
 
     lattices: np.ndarray
     bases: np.ndarray
@@ -98,7 +98,7 @@ class Backtrace:
         return feet
 
     def trace_tangent(self, place: Place, carrier: np.ndarray, d_carrier: np.ndarray) -> np.ndarray:
-        """Change of what `trace` gives for a change of the velocity."""
+        """Tangent of `trace`: the change of the feet for a change of the velocity."""
         table = tables(self.grid, place, False, carrier.dtype)
         d_feet = np.empty(self.grid.dim * int(np.prod(table.points)), carrier.dtype)
         slabs = forward_slabs(table)
@@ -148,11 +148,11 @@ def stages_of(order: int, dtype: np.dtype) -> np.ndarray:
 
 
 def forward_slabs(table: Tables) -> int:
-    """How many slabs for a kernel that writes nothing but its own points."""
+    """Number of slabs for a kernel that writes only its own points."""
     return min(_FORWARD_SLABS, int(table.points[0]))
 
 
 def adjoint_slabs(table: Tables, reach: int) -> int:
-    """How many slabs so that two of one colour never scatter to the same place: twice the reach thick."""
+    """Number of slabs for scattering: twice the reach thick, so those of one colour never write to one value."""
     slabs = min(_ADJOINT_SLABS, int(table.points[0]) // (2 * (reach + 3)))
     return max(1, slabs - slabs % 2)

@@ -8,7 +8,7 @@ Incompressible smoke can be carried, not diluted, so a target should be a rearra
     smoke.initial.mass = "first-key"   the start is resized to the first keyframe of its field, less what
              sources add until then; that keyframe keeps its size
 
-The bound |sort(rho0) - sort(rho*)| / |rho*| is what no force gets below; emitted smoke counts as full cells.
+No force gets below the bound |sort(rho0) - sort(rho*)| / |rho*|; emitted smoke counts as full cells.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class FieldPlan:
         return mass_of(self.start, self.grid.spacing) + self.emitted(frame)
 
     def size_starts(self, keys: list[tuple[int, PlacedBody]], known: np.ndarray | None = None) -> None:
-        """Draw the starts, those with mass = "first-key" last; known: what they came to in a run that is edited."""
+        """Draw the starts, those with mass = "first-key" last; known: their densities in a run that is edited."""
         entries = self.scene.starts
         for i, body in sorted(self._starts, key=lambda start: entries[start[0]].mass == "first-key"):
             entry, path = entries[i], start_path(self.scene, i)
@@ -112,7 +112,7 @@ class FieldPlan:
             self.start = known
 
     def _first_key_mass(self, keys: list[tuple[int, PlacedBody]]) -> float:
-        """What the start must have so that the first keyframe can keep its size."""
+        """The mass of the start for which the first keyframe keeps its size."""
         scene = self.scene
         own = [(scene.keyframe[i].frame, i, body) for i, body in keys if scene.field_of(scene.keyframe[i]) == self.name]
         frame, i, body = min(own, key=lambda key: key[0])

@@ -96,7 +96,7 @@ def _frames_of(folder: Path) -> FrameFiles:
 
 
 def _status(folder: Path) -> str:
-    """What result.json says of a run; nothing where it can't be read."""
+    """The contents of a run's result.json; empty if it can't be read."""
     try:
         result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -105,7 +105,7 @@ def _status(folder: Path) -> str:
 
 
 def open_edit(edit: Edit, scene: Scene) -> EditedRun:
-    """The run, checked: finished, and of the same scene but for what is wanted of it."""
+    """The run, checked: finished, and of the same scene except for its targets."""
     folder = Path(edit.run)
     theirs = load_scene(folder / "scene.toml")
     for name in _SAME:

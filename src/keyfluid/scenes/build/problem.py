@@ -62,7 +62,7 @@ class BuiltScene(Problem):
 def build(scene: Scene, told: Told = say_nothing) -> BuiltScene:
     """Read every file, draw every body, apply the mass rule.
 
-    told: called with what is being read or drawn, its number and how many there are, for the person who waits.
+    told: called with what is being read or drawn, its number and the total, to report progress.
     """
     raise_any(check(scene))
     grid = make_grid(scene)
@@ -72,7 +72,7 @@ def build(scene: Scene, told: Told = say_nothing) -> BuiltScene:
 
 
 class _Builder:
-    """Collects faults, so that one look at the list mends the scene."""
+    """Collects faults, so that all of them are reported at once."""
 
     def __init__(self, scene: Scene, grid: Grid, told: Told) -> None:
         self.scene, self.grid, self.told = scene, grid, told

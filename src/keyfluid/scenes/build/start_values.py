@@ -1,4 +1,4 @@
-"""What the fluid has at the start: velocities, and the values that smoke can have by a frame."""
+"""Velocities at the start, and the values that smoke can have at a frame."""
 
 from __future__ import annotations
 

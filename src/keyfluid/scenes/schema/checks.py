@@ -1,4 +1,4 @@
-"""What types can't say: keys that exclude each other, frames in order, files that exist, numbers per axis."""
+"""Checks beyond types: keys that exclude each other, frames in order, files that exist, numbers per axis."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def _edit(scene: Scene) -> Iterator[SceneError]:
 def _keyframes(scene: Scene) -> Iterator[SceneError]:
     targets = sum(max(0, (key.until or key.frame) - key.frame) + 1 for key in scene.keyframe)
     if targets > MOST_TARGETS:
-        # Nothing more is said of them: looking at each would take as long as drawing them.
+        # No further checks: looking at each would take as long as drawing it.
         yield SceneError(
             "keyframe", f"asks for {targets} targets, one per frame of `until`; use at most {MOST_TARGETS}"
         )
