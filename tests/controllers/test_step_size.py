@@ -143,7 +143,7 @@ def test_forces_of_spacetime_that_blow_up_the_engine_end_nothing(monkeypatch):
 
 def test_films_on_the_way_make_no_note(monkeypatch):
     """They are made when somebody has waited long enough: two runs of a scene would differ."""
-    monkeypatch.setattr("keyfluid.runs.session.Session.show_due", property(lambda self: True))
+    monkeypatch.setattr("keyfluid.runs.preview.Preview.due", property(lambda self: True))
     often = keyfluid.run(text("spectral", FAST))
     monkeypatch.undo()
     seldom = keyfluid.run(text("spectral", FAST))
@@ -207,7 +207,7 @@ def test_a_preview_of_forces_yet_to_be_tamed_ends_nothing(monkeypatch):
         films.append(arguments)
         raise BlowUp("too fast")
 
-    monkeypatch.setattr("keyfluid.runs.session.Session.show_due", property(lambda self: True))
+    monkeypatch.setattr("keyfluid.runs.preview.Preview.due", property(lambda self: True))
     monkeypatch.setattr("keyfluid.controllers.optimised.record.replay", blows_up)
     with pytest.raises(BlowUp, match="too fast"):
         keyfluid.run(text("spectral", CALM))

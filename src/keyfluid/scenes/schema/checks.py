@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from keyfluid.errors import SceneError
 from keyfluid.scenes.schema.bodies import SolidBody
-from keyfluid.scenes.schema.check_bodies import check_axes, check_body, check_turn, exists
+from keyfluid.scenes.schema.check_bodies import check_axes, check_body, check_run, check_turn
 from keyfluid.scenes.schema.faults import nearest
 from keyfluid.scenes.schema.scene import MOST_TARGETS, KeyframeEntry, Scene, Source
 from keyfluid.scenes.schema.smoke import Initial
@@ -205,8 +204,7 @@ def _edit(scene: Scene) -> Iterator[SceneError]:
         yield SceneError("edit", f'method "{scene.control.method}" changes no other run; use "adjoint" or "spectral"')
     if not scene.fluid.reusable:
         yield SceneError("edit", "only runs of smoke can be edited; remove it")
-    if not exists(Path(edit.run) / "scene.toml"):
-        yield SceneError("edit.run", f"{edit.run} holds no run (no scene.toml); give the folder of a run")
+    yield from check_run("edit.run", edit.run)
     last = edit.last if edit.last is not None else scene.time.frames
     if not edit.first < last <= scene.time.frames:
         yield SceneError(
