@@ -14,7 +14,7 @@ import pytest
 from keyframe_scenes import deep, flat
 
 import keyfluid
-from keyfluid.controllers.keyframes.windows import plan_windows
+from keyfluid.controllers.optimised.windows import plan_windows
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.container import DiskError, load_arrays
 from keyfluid.runs.recorder import Recorder

@@ -12,8 +12,8 @@ from particle_cases import SCENE
 
 import keyfluid
 from keyfluid.cli.main import main
-from keyfluid.controllers.particles.extras import Projection
-from keyfluid.controllers.particles.simulation import Simulation
+from keyfluid.controllers.particles.lattice_effects import Projection
+from keyfluid.controllers.particles.simulation import ParticleSimulation
 from keyfluid.io.ply import read_ply
 from keyfluid.operators.project import relative_divergence
 from keyfluid.runs.watch import Watch
@@ -21,7 +21,7 @@ from keyfluid.runs.watch import Watch
 
 def begun(*overrides):
     problem = keyfluid.build(keyfluid.load_scene(SCENE, overrides))
-    simulation = Simulation(problem, problem.scene.control)
+    simulation = ParticleSimulation(problem, problem.scene.control)
     simulation.begin()
     return simulation
 
@@ -214,7 +214,7 @@ def test_topology_fault_and_affine_obj_sequence(tmp_path, capsys, monkeypatch):
         bent.export(tmp_path / f"walk.{index:04d}.obj")
     key = f'[[keyframe]]\nframe = 5\nmesh = "{tmp_path / "walk.####.obj"}"\n'
     scene = SCENE.split("[[keyframe]]")[0] + key + SCENE[SCENE.index("[control]") :]
-    simulation = Simulation(problem := keyfluid.build(keyfluid.load_scene(scene)), problem.scene.control)
+    simulation = ParticleSimulation(problem := keyfluid.build(keyfluid.load_scene(scene)), problem.scene.control)
     simulation.begin()
     simulation.frame(1)
     posed = simulation.clouds[0]._posed

@@ -17,7 +17,7 @@ import pytest
 from run_scenes import STILL, busy, write_scene
 
 import keyfluid
-from keyfluid.controllers.smoke_steps import SmokeSteps
+from keyfluid.fluids.smoke.steps import SmokeSteps
 from keyfluid.io import container
 from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.runs.run import open_run

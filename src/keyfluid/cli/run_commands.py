@@ -42,7 +42,7 @@ WatchScene = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Progress and result as JSON lines.")]
 
 LONG = 30.0
-"""Seconds from which a run says beforehand what it will take."""
+"""Expected seconds from which a run prints its estimate first."""
 
 
 def run(
@@ -221,7 +221,7 @@ def _run_scene(
 
 
 def _finish(result: RunResult, folder: Path, as_json: bool) -> None:
-    """Tell how it ended; a run that was stopped ends the process with 130."""
+    """Print how the run ended; a stopped run exits with 130."""
     if as_json:
         print(json.dumps({"event": "result", "folder": str(folder), **result.metrics}))
     if not result.finished:

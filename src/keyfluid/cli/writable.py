@@ -16,7 +16,7 @@ from keyfluid.runs.outputs import Writable
 
 @contextmanager
 def writable(output: Path | None, run: Path, kind: str) -> Iterator[Writable]:
-    """The folder of the run, unless another is asked for; locked while the block writes."""
+    """The folder of the run, or another one if requested; locked while the block writes."""
     if output is None or output.resolve() == run.resolve():
         folder = RunFolder.open(run)
         try:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from keyfluid.controllers.particles.controller import densities_of, faces_of
-from keyfluid.controllers.particles.simulation import Report, Simulation
+from keyfluid.controllers.particles.simulation import ParticleSimulation, Report
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.fields import Field
 from keyfluid.problem import FrameRecord
@@ -45,7 +45,7 @@ class LiveRun:
             raise SceneError("control.method", f"{self.scene.control.method!r} can't run live; use 'particles'")
         self.problem = build(self.scene)
         self._control: Any = self.scene.control
-        self.simulation = Simulation(self.problem, self._control)
+        self.simulation = ParticleSimulation(self.problem, self._control)
         self.simulation.begin()
         self.frame = 0
         self.report: Report | None = None

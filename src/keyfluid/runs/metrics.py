@@ -43,11 +43,6 @@ def overlap(density: np.ndarray, key: Keyframe) -> float:
     return np.count_nonzero(reached & wanted) / either if either else 1.0
 
 
-def _empty(key: Keyframe) -> bool:
-    """Whether a region is asked to be empty."""
-    return key.mask is not None and not np.any(key.mask * key.target)
-
-
 def mass_ratio(density: np.ndarray, key: Keyframe) -> float:
     share = 1.0 if key.mask is None else key.mask
     wanted = np.sum(share * key.target, dtype=np.float64) or np.sum(key.target, dtype=np.float64)
@@ -65,7 +60,7 @@ def score_keyframes(problem: Problem, frames: Frames, until: int, carried: bool)
         if key.frame > until:
             continue
         reached = frames[key.frame].densities[key.field]
-        iou = None
+        ratio, iou = mass_ratio(reached, key), None
         if carried and key.frame == last[key.path] and _carriers_known(frames, key.frame):
             iou = overlap(transported(problem, key.field, _steps_back(frames, key.frame)), key)
         entries.append(
@@ -74,8 +69,8 @@ def score_keyframes(problem: Problem, frames: Frames, until: int, carried: bool)
                 "field": key.field,
                 "relative_error": relative_error(reached, key.target, key.mask),
                 "iou": overlap(reached, key),
-                "mass_ratio": mass_ratio(reached, key),
-                **({} if problem.liquid is None or _empty(key) else {"volume_error": mass_ratio(reached, key) - 1}),
+                "mass_ratio": ratio,
+                **problem.fluid.score(key, ratio),
                 "bound": key.bound,
                 "transported_iou": iou,
             }
@@ -153,19 +148,13 @@ def mass_may_change(problem: Problem) -> list[str]:
     return [*keys, "control.equalise"] if getattr(problem.control, "equalise", 0) else keys
 
 
-def liquid_numbers(metas: Sequence[FrameMeta]) -> dict[str, float]:
-    """Volume at the start and the end (m^2 or m^3), what sources and taps gave, and how much was neither.
-
-    sourced: given by the control's sources; churn: volume they turned from air to liquid or back, over the liquid's,
-    summed over steps: sources that move liquid about give none in all.
-    """
-    if not metas:
-        return {}
-    start, end = (sum(meta["mass"].values()) for meta in (metas[0], metas[-1]))
+def fluid_totals(problem: Problem, metas: Sequence[FrameMeta]) -> dict[str, dict[str, float]]:
+    """What the fluid itself reports (problem.fluid.totals)."""
+    masses = [sum(meta["mass"].values()) for meta in metas]
     given = sum(sum(meta["emitted"].values()) for meta in metas)
-    numbers = {name: sum(meta.get("numbers", {}).get(name, 0.0) for meta in metas) for name in ("sourced", "churn")}
-    lost = (end - start - given) / (start + given) if start + given > 0 else 0.0
-    return {"volume_start": start, "volume_end": end, "given": given, "volume_error": lost, **numbers}
+    names = {name: None for meta in metas for name in meta.get("numbers", {})}
+    numbers = {name: sum(meta.get("numbers", {}).get(name, 0.0) for meta in metas) for name in names}
+    return problem.fluid.totals(masses, given, numbers)
 
 
 def force_norm(metas: Iterable[FrameMeta]) -> float:

@@ -66,7 +66,7 @@ class Outputs:
             self.write_vdb(f"{layout.VDB}/")
         if getattr(self.problem.scene.control, "ply", False):
             self.write_ply(f"{layout.PLY}/")
-        if self.problem.scene.liquid is not None and self.problem.scene.liquid.mesh and self.problem.grid.dim == 3:
+        if self.problem.fluid.mesh and self.problem.grid.dim == 3:
             self.write_meshes(f"{layout.MESH}/")
         if output.png:
             self.write_png(f"{layout.PNG}/")

@@ -152,7 +152,7 @@ class Recorder:
             **self._others,
             "mass_drift": metrics.mass_drift(metas),
             **({"mass_may_change": keys} if (keys := metrics.mass_may_change(self.problem)) else {}),
-            **({} if self.problem.liquid is None else {"liquid": metrics.liquid_numbers(metas)}),
+            **metrics.fluid_totals(self.problem, metas),
             **self._changes(),
             "max_divergence": max((meta["divergence"] for meta in metas), default=0.0),
             "force_norm": metrics.force_norm(metas),

@@ -165,7 +165,7 @@ def _keep_apart(scene: Scene, folder: str | Path | None) -> None:
     read["control.start"] = getattr(scene.control, "start", None)
     for key, other in read.items():
         if folder is not None and other is not None and Path(other).resolve() == Path(folder).resolve():
-            raise SceneError(key, f"{other} is the output folder of this run; choose another one with -o")
+            raise SceneError(key, f"{other} is the output folder of this run; choose another folder with -o")
 
 
 def open_run(folder: str | Path) -> RunResult:

@@ -1,4 +1,4 @@
-"""The files that a scene reads: which they are, and a hash of what is in them."""
+"""The files that a scene reads, with a hash of their contents."""
 
 from __future__ import annotations
 
@@ -89,6 +89,6 @@ def _digest(files: list[Path]) -> str:
 
 
 def _run_name(folder: Path) -> str:
-    """Of a run from before runs had names, its scene's."""
+    """The run's name; older runs have none, and get the hash of their scene."""
     run = RunFolder.read(folder)
     return run.fingerprint.run if run.fingerprint is not None else _digest([run.scene_file])

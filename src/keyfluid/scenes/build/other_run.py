@@ -12,10 +12,10 @@ from keyfluid.fields import Field
 from keyfluid.grid import Grid
 from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.problem import FrameRecord
-from keyfluid.scenes.schema.load import load_scene
 from keyfluid.scenes.build.memory import make_grid
-from keyfluid.scenes.schema.scene import Body, Edit, Scene
 from keyfluid.scenes.build.pictures import averaged, averaged_over
+from keyfluid.scenes.schema.load import load_scene
+from keyfluid.scenes.schema.scene import Body, Edit, Scene
 from keyfluid.shapes import DensityArray
 from keyfluid.shapes.deform import deformed
 
@@ -27,8 +27,8 @@ def load_run_body(body: Body, scene: Scene) -> DensityArray:
     run = RunFolder.read(Path(str(body.run)))
     folder, theirs = run.path, load_scene(run.scene_file)
     grid = make_grid(theirs)
-    if theirs.liquid is not None:
-        raise KeyfluidError(f"{folder} is a run of liquid; only smoke can be taken from a run")
+    if not theirs.fluid.reusable:
+        raise KeyfluidError(f"{folder} is a run of {theirs.fluid.table}; only smoke can be taken from a run")
     if grid.dim != scene.dimension:
         raise KeyfluidError(f"{folder} is a {grid.dim}D run; this scene is {scene.dimension}D")
     index = body.run_frame if body.run_frame is not None else getattr(body, "frame", 0)
@@ -83,7 +83,7 @@ def _smoke(run: RunFolder, index: int, grid: Grid, field: str) -> np.ndarray:
 
 
 def open_edit(edit: Edit, scene: Scene) -> EditedRun:
-    """The run, checked: finished, and of the same scene but for what is wanted of it."""
+    """The run, checked: finished, and of the same scene except for its targets."""
     run = RunFolder.read(Path(edit.run))
     folder, theirs = run.path, load_scene(run.scene_file)
     for name in _SAME:
