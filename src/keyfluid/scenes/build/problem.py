@@ -8,7 +8,7 @@ fields and the lines to print before a run. Mass (DESIGN.md): see keyframes.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,9 +25,11 @@ from keyfluid.scenes.schema.faults import raise_any
 from keyfluid.scenes.build.flows import place_flow
 from keyfluid.scenes.build.keyframes import FieldPlan, TargetMaker
 from keyfluid.scenes.build.fluids import fluid_faults, make_fluid
+from keyfluid.scenes.schema.liquid import LiquidInitial
 from keyfluid.scenes.schema.load import preview
 from keyfluid.scenes.build.memory import make_grid, memory_estimate, memory_fault
 from keyfluid.scenes.schema.scene import Scene
+from keyfluid.scenes.schema.smoke import Initial
 from keyfluid.scenes.build.obstacles import Obstacles
 from keyfluid.scenes.build.other_run import open_edit
 from keyfluid.scenes.build.pictures import place_picture
@@ -207,9 +209,10 @@ class _Builder:
         return found
 
     def _starts(self) -> list[tuple[int, PlacedBody]]:
+        entries: Sequence[Initial | LiquidInitial] = self.scene.fluid.initial
         found = []
-        for i, entry in enumerate(self.scene.starts):
-            self.told("reading start", i + 1, len(self.scene.starts))
+        for i, entry in enumerate(entries):
+            self.told("reading start", i + 1, len(entries))
             with self.at(f"{start_path(self.scene, i)}.{kinds_of(entry)[0]}"):
                 placed = place(entry, self.scene)
                 if placed.leaves_domain(self.grid)[0]:
