@@ -49,10 +49,10 @@ def mass_ratio(density: np.ndarray, key: Keyframe) -> float:
     return float(np.sum(share * density, dtype=np.float64) / wanted)
 
 
-def score_keyframes(problem: Problem, frames: Frames, until: int, carried: bool) -> list[dict[str, Any]]:
-    """One entry for each keyframe up to frame `until`; `carried`: with transported_iou.
+def score_keyframes(problem: Problem, frames: Frames, until: int) -> list[dict[str, Any]]:
+    """One entry for each keyframe up to frame `until`.
 
-    That takes time, as long as the way from the start: of the frames of an animated target only the last is carried.
+    Carrying the start takes time: of the frames of an animated target only the last has a transported_iou.
     """
     entries = []
     last = {key.path: key.frame for key in problem.keyframes if key.frame <= until}
@@ -61,7 +61,7 @@ def score_keyframes(problem: Problem, frames: Frames, until: int, carried: bool)
             continue
         reached = frames[key.frame].densities[key.field]
         ratio, iou = mass_ratio(reached, key), None
-        if carried and key.frame == last[key.path] and _carriers_known(frames, key.frame):
+        if key.frame == last[key.path] and _carriers_known(frames, key.frame):
             iou = overlap(transported(problem, key.field, _steps_back(frames, key.frame)), key)
         entries.append(
             {
