@@ -20,7 +20,7 @@ from keyfluid.errors import BlowUp
 from keyfluid.problem import Problem
 
 FAST = 0.1
-"""Share of the longest side that smoke may cross in a step before a run is told to take more of them."""
+"""Share of the longest side that smoke may cross in a step; beyond it a run recommends more steps."""
 
 _LEAST_LIMIT = 40.0
 """Crossing the whole domain in a step ends a run; on a tiny grid, crossing as many cells as a liquid may."""

@@ -142,7 +142,7 @@ class Painter:
 
 
 class Film(Sequence[Picture]):
-    """The pictures of all frames, drawn when first asked for and kept packed (lossless)."""
+    """The pictures of all frames, drawn on first use and kept compressed (lossless)."""
 
     def __init__(self, painter: Painter, frames: Frames, drawn: Callable[[int, int], None] | None = None) -> None:
         self._painter, self._frames, self._drawn = painter, frames, drawn
