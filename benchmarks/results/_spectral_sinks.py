@@ -14,13 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from _spectral_common import ball, chosen, letter, save_plot, table
 
-from keyfluid.controllers.keyframes.evaluation import density_keys
-from keyfluid.controllers.keyframes.windows import Window
 from keyfluid.controls import Control, ControlForcing, DenseForces, SpectralPotential, Timing
 from keyfluid.errors import KeyfluidError
 from keyfluid.grid import Grid
 from keyfluid.models.smoke import MCNAMARA_ORDER, Smoke, SmokeOptions
-from keyfluid.objectives import DensityMatch
 from keyfluid.optimise import Lbfgs
 from keyfluid.rollout import Rollout
 from keyfluid.scenes import load_scene
@@ -60,7 +57,7 @@ def optimise(problem: BuiltScene, model: Smoke, basis: type, iterations: int) ->
     steps = problem.frames
     control = Control(basis(problem.grid, problem.dtype), Timing("step", steps, model.dt))
     rollout, start = Rollout(model, steps), model.initial_state(**problem.densities)
-    match = DensityMatch(density_keys(problem, Window(0, steps)))
+    match = problem.fluid.match(problem, (0, steps), blur=0.0)
 
     def evaluate(vector: np.ndarray) -> tuple[float, np.ndarray]:
         forcing = ControlForcing(control, vector)

@@ -21,11 +21,10 @@ from pathlib import Path
 import numpy as np
 from _spectral_common import OUTPUT, Measured, compile_first, densities_at, measure, save_plot, save_strip, table
 
-from keyfluid.controllers.march import Clock
-from keyfluid.controllers.smoke_steps import SmokeSteps
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.operators.curl import Curl
+from keyfluid.problem import Clock
 from keyfluid.runs.pictures import Painter
 from keyfluid.scenes import load_scene
 from keyfluid.scenes.build.problem import BuiltScene, build
@@ -123,7 +122,7 @@ BENCHMARKS = [
 
 def simulate(problem: BuiltScene, force: Field | None) -> dict[int, np.ndarray]:
     """Densities of all frames under a constant force."""
-    steps, dt = SmokeSteps(problem), 1.0 / problem.fps
+    steps, dt = problem.fluid.steps(problem), 1.0 / problem.fps
     state = {**problem.densities, "velocity": problem.velocity}
     found = {}
     for index in range(problem.frames):

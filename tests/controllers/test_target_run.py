@@ -215,15 +215,14 @@ def test_sources_obstacles_buoyancy_and_open_sides():
 
 
 def test_smooth_advection_repeats_from_its_forces():
-    from keyfluid.controllers.march import Clock
-    from keyfluid.controllers.smoke_steps import SmokeSteps
+    from keyfluid.problem import Clock
 
     made = problem(resolution=32, frames=6, control={"advection": "smooth"})
     object.__setattr__(made, "steps_per_frame", 1)
     shell = run(made)
     state = shell.records[0].state
     for index, record in enumerate(shell.records[1:]):
-        state = SmokeSteps(made).advance(state, Clock(index, 1 / 24), record.force).state
+        state = made.fluid.steps(made).advance(state, Clock(index, 1 / 24), record.force).state
     assert np.array_equal(state["density"].data, shell.records[-1].state["density"].data)
     assert np.abs(state["density"].data - shell.records[0].state["density"].data).max() > 0.1
 

@@ -1,8 +1,8 @@
 """The layers of keyfluid as a table (DESIGN.md, "Layers"), and what it says about an import.
 
 A room is a folder with the files directly in it ("operators", "io/run"), or a module of the lowest layer ("grid").
-`controllers/*` is every folder in controllers/, each a room of its own. A folder `kernels` inside a room is part of it.
-A new folder needs an entry here.
+`controllers/*` is every folder in controllers/, each a room of its own; `fluids/*` likewise. A folder `kernels` inside
+a room is part of it. A new folder needs an entry here.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("shapes", "render", "io/run", "io/vdb", "io"),
     ("controllers/*",),
     ("controllers",),
+    ("fluids/*",),
+    ("fluids",),
     ("problem",),
     ("objectives", "controls", "optimise"),
     ("verify",),  # tests rollouts and everything below them; nothing in the engine needs it
@@ -34,8 +36,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 """From what people touch down to what everything stands on."""
 
-APART = ("controllers/*",)
-"""Entries whose rooms must not import each other: a method knows nothing of another method."""
+APART = ("controllers/*", "fluids/*")
+"""Entries whose rooms must not import each other: methods know nothing of each other, nor do fluids."""
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from keyframe_scenes import deep, flat, problem_of
 
-from keyfluid.controllers.keyframes.evaluation import Evaluation, Goal, memory_plan
-from keyfluid.controllers.keyframes.settings import SearchNumbers
-from keyfluid.controllers.keyframes.stages import plan_stages
-from keyfluid.controllers.keyframes.windows import Window
+from keyfluid.controllers.optimised.evaluation import Evaluation, Goal, memory_plan
+from keyfluid.controllers.optimised.settings import SearchNumbers
+from keyfluid.controllers.optimised.stages import plan_stages
+from keyfluid.controllers.optimised.windows import Window
 from keyfluid.fields import Field, density
 from keyfluid.grid import Kind
 from keyfluid.operators.blur import gaussian_blur

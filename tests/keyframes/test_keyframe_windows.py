@@ -9,12 +9,12 @@ import pytest
 from keyframe_scenes import FLAT
 
 import keyfluid
-from keyfluid.controllers.keyframes.windows import Window, plan_windows, state_on
-from keyfluid.controllers.march import Clock
-from keyfluid.controllers.smoke_steps import SmokeSteps
+from keyfluid.controllers.optimised.on_grid import state_on
+from keyfluid.controllers.optimised.windows import Window, plan_windows
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field, density
 from keyfluid.grid import Grid, Kind
+from keyfluid.problem import Clock
 
 
 def scene(frames, *keys, hold=0, memory=None):
@@ -78,7 +78,7 @@ def test_the_film_of_a_sequence_is_one_simulation_though_each_window_adds_only_i
     result = keyfluid.run(FLAT.format(sides="", precision="float64", control=control), threads=1)
     assert [entry["window"] for entry in result.metrics["history"] if "window" in entry][-1] > 0
     state = {**result.problem.densities, "velocity": result.problem.velocity}
-    steps = SmokeSteps(result.problem)
+    steps = result.problem.fluid.steps(result.problem)
     for index in range(result.problem.frames):
         force = result.frames[index + 1].force
         state = dict(steps.advance(state, Clock(index, 1.0 / result.problem.fps), force).state)

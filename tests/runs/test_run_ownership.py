@@ -204,7 +204,7 @@ keyfluid.run({STILL!r}, {str(folder)!r}, overwrite=True, threads=1, overrides=["
     assert done.returncode == 9, done.stderr
     buoyant = keyfluid.resume(folder, threads=1)
     assert buoyant.finished
-    if buoyant.problem.buoyancy == 0.0:
+    if buoyant.problem.fluid.buoyancy == 0.0:
         assert hashes(folder) == before
     assert not (folder / ASIDE).exists()
 

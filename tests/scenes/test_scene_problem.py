@@ -167,7 +167,7 @@ def test_a_preview_keeps_its_meaning(make):
 def test_time_steps_and_engine_options():
     problem = build(letter("time.steps_per_frame=3", "simulation.precision=float64", "smoke.buoyancy=0.5"))
     assert (problem.steps_per_frame, problem.dtype) == (3, np.float64)
-    assert (problem.buoyancy, problem.up, problem.frames, problem.fps) == (0.5, 1, 40, 24)
+    assert (problem.fluid.buoyancy, problem.up, problem.frames, problem.fps) == (0.5, 1, 40, 24)
     assert problem.densities["density"].dtype == problem.velocity.dtype == np.float64
     auto = build(letter("time.steps_per_frame=auto", "simulation.cfl=2.5"))
     assert (auto.steps_per_frame, auto.cfl) == (None, 2.5)

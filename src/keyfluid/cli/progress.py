@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from keyfluid.runs.estimate import time_words
 
 if TYPE_CHECKING:
-    from keyfluid.runs.session import Progress
+    from keyfluid.runs.progress import Progress
 
 _LINE_EVERY = 2.0
 _WORDS = {"frame": "frame", "iteration": "iteration", "vdb": "writing VDB", "picture": "drawing"}

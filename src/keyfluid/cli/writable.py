@@ -10,7 +10,7 @@ from keyfluid.errors import KeyfluidError
 from keyfluid.io.run import FORMAT
 from keyfluid.io.run.owned import OwnedFolder
 from keyfluid.io.run.record import Record
-from keyfluid.runs.folder import RunFolder
+from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.runs.outputs import Writable
 
 

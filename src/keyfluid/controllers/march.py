@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,38 +18,11 @@ from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.state import State
-from keyfluid.problem import FrameRecord, Problem
+from keyfluid.problem import Advance, Clock, FrameRecord, Problem
+from keyfluid.problem.kept import whole
 
 MOST_STEPS = 4096
 """Steps of a frame beyond which something has blown up."""
-
-
-@dataclass(frozen=True)
-class Clock:
-    """Which step: `index` counts steps of length `dt` from the start, so it begins at index * dt seconds."""
-
-    index: int
-    dt: float
-
-    @property
-    def time(self) -> float:
-        return self.index * self.dt
-
-
-@dataclass(frozen=True, eq=False)
-class Advance:
-    """What a step did: the state after it, the field that advected, the force, the mass given by sources.
-
-    cells: that the fastest air crossed, of smoke; divergence, numbers: see FrameRecord.
-    """
-
-    state: State
-    carrier: Field
-    force: Field | None = None
-    emitted: dict[str, float] | None = None
-    divergence: float | None = None
-    numbers: dict[str, float] | None = None
-    cells: float = 0.0
 
 
 class Gathered:
@@ -93,7 +65,7 @@ def march(problem: Problem, shell: Shell, step: Step, error: Callable[[int, Stat
     while frame < problem.frames:
         frame += 1
         record = _one_frame(problem, shell, step, frame, taken, state)
-        state, taken = record.state, record.memory["steps"]
+        state, taken = record.state, whole(record.memory, "steps")
         shell.frame(record)
         shell.checkpoint(state_arrays(state), {"frame": frame, "steps": taken})
         shell.progress(frame, problem.frames, "frame", error(frame, state) if error is not None else None)
@@ -118,7 +90,7 @@ def restored_state(problem: Problem, checkpoint: Checkpoint) -> dict[str, Field]
 def _begin(problem: Problem, shell: Shell) -> tuple[int, int, State]:
     if shell.restored is not None:
         meta = shell.restored.meta
-        return int(meta["frame"]), int(meta["steps"]), restored_state(problem, shell.restored)
+        return whole(meta, "frame"), whole(meta, "steps"), restored_state(problem, shell.restored)
     state: dict[str, Field] = {**problem.densities, "velocity": problem.velocity}
     shell.frame(FrameRecord(0, state, memory={"steps": 0}))
     shell.checkpoint(state_arrays(state), {"frame": 0, "steps": 0})
@@ -151,9 +123,7 @@ def _one_frame(problem: Problem, shell: Shell, step: Step, frame: int, taken: in
 def _steps_wanted(problem: Problem, frame: int, state: State) -> int:
     """Steps per frame so that the fastest air, soon to be lifted, blown and pushed, crosses `cfl` cells."""
     speed = state["velocity"].require_finite("velocity")
-    lift = sum(abs(problem.buoyancy) * state[name].peak() for name in problem.densities)
-    if problem.liquid is not None:
-        lift = abs(problem.liquid.gravity)
+    lift = problem.fluid.acceleration(state[name].peak() for name in problem.densities)
     blown = [
         max(map(abs, source.velocity))
         for source in problem.sources

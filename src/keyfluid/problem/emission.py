@@ -10,6 +10,9 @@ from keyfluid.boundary import Boundary
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 
+ROUNDING = 1e-6
+"""Frames by which a source begins and ends early: a step's time is rounded, and must not fall before it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Emission:
@@ -31,6 +34,14 @@ class Emission:
     def seconds(self, frame: int, fps: float) -> float:
         """How long it has acted by a frame."""
         return max(0, min(frame, self.stop) - self.start) / fps
+
+    def span(self, fps: float) -> tuple[float, float]:
+        """Seconds at which it begins and ends."""
+        return (self.start - ROUNDING) / fps, (self.stop - ROUNDING) / fps
+
+    def active(self, time: float, fps: float) -> bool:
+        """Whether it acts in a step that begins at `time` seconds."""
+        return self.start <= time * fps + ROUNDING < self.stop
 
     def wind(self, grid: Grid) -> tuple[Field, Field]:
         """Share of each face inside the region, and the velocity it is held at."""

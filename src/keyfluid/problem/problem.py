@@ -1,20 +1,26 @@
-"""A problem: the fluid at the start, what acts on it, and what is asked of it, all on one grid."""
+"""A problem: the fluid at the start, what acts on it, and what is asked of it, all on one grid.
+
+Problem and Fluid know each other, so they share a file. The fluids themselves are in keyfluid/fluids.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from math import inf
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid
-from keyfluid.models.liquid import filled
+from keyfluid.objectives.match import KeyframeMatch
 from keyfluid.problem.emission import Emission
 from keyfluid.problem.film import EditedFilm
-from keyfluid.problem.targets import Flow, Keyframe, Picture
+from keyfluid.problem.search import SearchDefaults
+from keyfluid.problem.steps import Steps
+from keyfluid.problem.targets import Flow, Keyframe, Picture, TargetBody
 from keyfluid.solids import Solids
 from keyfluid.tables import Table
 
@@ -28,22 +34,88 @@ class EngineOptions:
     interpolation: Literal["linear", "cubic"]
 
 
-@dataclass(frozen=True)
-class LiquidOptions:
-    """gravity m/s^2, downwards; viscosity m^2/s; keep_volume: give back what a step loses; paper_order: McNamara's."""
-
-    gravity: float
-    viscosity: float
-    keep_volume: bool
-    paper_order: bool
-
-
 class MovingSolids(Protocol):
     """The obstacles over time: None where there are none, one object for all times unless some `move`."""
 
     @property
     def move(self) -> bool: ...
     def __call__(self, time: float) -> Solids | None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fluid(ABC):
+    """What is moved. docs/methods.md ("A new fluid") tells what to write for another one.
+
+    name       as the scene's table is called
+    drawn_as   what pictures show: "density" (its fields are densities) or "surface" (its field is a signed distance)
+    fast       share of the longest side that it may cross in a step before a run notes it
+    viscosity  m^2/s
+    mesh       whether frames of a 3D scene are also written as meshes
+    """
+
+    name: ClassVar[str]
+    drawn_as: ClassVar[Literal["density", "surface"]]
+    fast: ClassVar[float] = inf
+
+    viscosity: float
+    mesh: bool = False
+
+    @property
+    def weight(self) -> float:
+        """The upward acceleration that holds it where it is, m/s^2."""
+        return 0.0
+
+    @abstractmethod
+    def amount(self, values: np.ndarray, spacing: float) -> np.ndarray:
+        """What counts as matter in a cell, from the values of its field."""
+
+    @abstractmethod
+    def acceleration(self, densities: Iterable[float]) -> float:
+        """The largest that it gives itself where its fields are at most these, m/s^2."""
+
+    @abstractmethod
+    def initial(self, grid: Grid, dtype: np.dtype, values: np.ndarray, bodies: Sequence[TargetBody]) -> Field:
+        """One of its fields at frame 0, where it fills cells to these values, which come from these bodies."""
+
+    @abstractmethod
+    def wanted(self, problem: Problem, key: Keyframe) -> np.ndarray:
+        """A keyframe as values of its field, to be drawn."""
+
+    @abstractmethod
+    def steps(self, problem: Problem) -> Steps:
+        """Its model with the scene's sources and bodies in place."""
+
+    @abstractmethod
+    def match(
+        self, problem: Problem, frames: tuple[int, int], blur: float, pyramid: int | None = None
+    ) -> KeyframeMatch | None:
+        """The distance to the keyframes after frames[0], up to frames[1]; None if there are none.
+
+        blur: width of gamma in metres, 0 for none; pyramid: levels of the Gaussian pyramid to use instead.
+        """
+
+    @abstractmethod
+    def search(self, problem: Problem) -> SearchDefaults:
+        """What the search for its forces takes by default."""
+
+    @abstractmethod
+    def cells_crossed(self, problem: Problem, speed: float, dt: float, time: float) -> float:
+        """Cells that it crosses in a step of `dt` seconds; raises BlowUp if no simulation can mean that."""
+
+    def culprit(self, problem: Problem) -> tuple[str, float] | None:
+        """The key of its table that most likely made it too fast, and its value."""
+        return None
+
+    def score(self, key: Keyframe, ratio: float) -> dict[str, float]:
+        """What else a keyframe's entry in result.json has; ratio: mass reached over mass wanted."""
+        return {}
+
+    def totals(
+        self, masses: Sequence[float], given: float, numbers: Mapping[str, float]
+    ) -> dict[str, dict[str, float]]:
+        """What else result.json has, under its name: from the mass at each frame, what sources gave, and the numbers
+        of its steps, added up."""
+        return {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +127,7 @@ class Problem(ABC):
     densities                    {field: Field of centres}, zero in solids; of a liquid {"surface": signed distance}
     velocity                     Field of faces at frame 0, not yet projected
     sources, solids              what flows in; obstacles by time in seconds
-    buoyancy, up, viscosity, vorticity, liquid, engine     the model
+    fluid, up, engine            what it is, which axis is up, how it is computed
     keyframes, pictures, flows   what is asked, in order of frames
     edit                         the film to change, or None
     peaks                        {field: density that counts as full smoke}
@@ -74,11 +146,8 @@ class Problem(ABC):
     velocity: Field
     sources: Sequence[Emission]
     solids: MovingSolids
-    buoyancy: float
+    fluid: Fluid
     up: int
-    viscosity: float
-    vorticity: float
-    liquid: LiquidOptions | None
     engine: EngineOptions
     keyframes: Sequence[Keyframe]
     pictures: Sequence[Picture]
@@ -96,8 +165,8 @@ class Problem(ABC):
         return str(getattr(self.control, "method"))  # noqa: B009
 
     def amount(self, values: np.ndarray) -> np.ndarray:
-        """What counts as matter in a cell: density, or of a liquid the share of each cell that it fills."""
-        return values if self.liquid is None else filled(values, self.grid.spacing)
+        """What counts as matter in a cell."""
+        return self.fluid.amount(values, self.grid.spacing)
 
     @abstractmethod
     def coarser(self, factor: int) -> Problem:

@@ -47,6 +47,15 @@ class Keyframe:
     path: str
     body: TargetBody
 
+    @property
+    def empty(self) -> bool:
+        """Whether a region is asked to be empty."""
+        return self.mask is not None and not np.any(self.mask * self.target)
+
+    def acting(self, first: int, last: int) -> range:
+        """The frames of first < f <= last at which it counts: its own and those of its hold."""
+        return range(max(self.frame, first + 1), min(self.frame + self.hold, last) + 1)
+
 
 @dataclass(frozen=True, eq=False)
 class Picture:

@@ -25,6 +25,7 @@ import numpy as np
 
 from keyfluid.boundary import Boundary
 from keyfluid.fields import Field, density
+from keyfluid.io.run.stored_frame import FrameMeta
 from keyfluid.objectives.density import relative_error
 from keyfluid.objectives.velocity import root_mean_square
 from keyfluid.operators.project import relative_divergence
@@ -40,11 +41,6 @@ def overlap(density: np.ndarray, key: Keyframe) -> float:
     reached, wanted = (density > level) & counts, (key.target > level) & counts
     either = np.count_nonzero(reached | wanted)
     return np.count_nonzero(reached & wanted) / either if either else 1.0
-
-
-def _empty(key: Keyframe) -> bool:
-    """Whether a region is asked to be empty."""
-    return key.mask is not None and not np.any(key.mask * key.target)
 
 
 def mass_ratio(density: np.ndarray, key: Keyframe) -> float:
@@ -64,7 +60,7 @@ def score_keyframes(problem: Problem, frames: Frames, until: int, carried: bool)
         if key.frame > until:
             continue
         reached = frames[key.frame].densities[key.field]
-        iou = None
+        ratio, iou = mass_ratio(reached, key), None
         if carried and key.frame == last[key.path] and _carriers_known(frames, key.frame):
             iou = overlap(transported(problem, key.field, _steps_back(frames, key.frame)), key)
         entries.append(
@@ -73,8 +69,8 @@ def score_keyframes(problem: Problem, frames: Frames, until: int, carried: bool)
                 "field": key.field,
                 "relative_error": relative_error(reached, key.target, key.mask),
                 "iou": overlap(reached, key),
-                "mass_ratio": mass_ratio(reached, key),
-                **({} if problem.liquid is None or _empty(key) else {"volume_error": mass_ratio(reached, key) - 1}),
+                "mass_ratio": ratio,
+                **problem.fluid.score(key, ratio),
                 "bound": key.bound,
                 "transported_iou": iou,
             }
@@ -136,7 +132,7 @@ def mean_square(force: Field) -> float:
     return force.dot(force) / force.grid.count
 
 
-def mass_drift(metas: Sequence[Mapping[str, Any]]) -> float:
+def mass_drift(metas: Sequence[FrameMeta]) -> float:
     if not metas:
         return 0.0
     drifts = [0.0]
@@ -152,27 +148,21 @@ def mass_may_change(problem: Problem) -> list[str]:
     return [*keys, "control.equalise"] if getattr(problem.control, "equalise", 0) else keys
 
 
-def liquid_numbers(metas: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Volume at the start and the end (m^2 or m^3), what sources and taps gave, and how much was neither.
-
-    sourced: given by the control's sources; churn: volume they turned from air to liquid or back, over the liquid's,
-    summed over steps: sources that move liquid about give none in all.
-    """
-    if not metas:
-        return {}
-    start, end = (sum(meta["mass"].values()) for meta in (metas[0], metas[-1]))
+def fluid_totals(problem: Problem, metas: Sequence[FrameMeta]) -> dict[str, dict[str, float]]:
+    """What the fluid itself reports (problem.fluid.totals)."""
+    masses = [sum(meta["mass"].values()) for meta in metas]
     given = sum(sum(meta["emitted"].values()) for meta in metas)
-    numbers = {name: sum(meta.get("numbers", {}).get(name, 0.0) for meta in metas) for name in ("sourced", "churn")}
-    lost = (end - start - given) / (start + given) if start + given > 0 else 0.0
-    return {"volume_start": start, "volume_end": end, "given": given, "volume_error": lost, **numbers}
+    names = {name: None for meta in metas for name in meta.get("numbers", {})}
+    numbers = {name: sum(meta.get("numbers", {}).get(name, 0.0) for meta in metas) for name in names}
+    return problem.fluid.totals(masses, given, numbers)
 
 
-def force_norm(metas: Iterable[Mapping[str, Any]]) -> float:
+def force_norm(metas: Iterable[FrameMeta]) -> float:
     squares = [meta["force_square"] for meta in metas if meta["index"] > 0]
     return math.sqrt(sum(squares) / len(squares)) if squares else 0.0
 
 
-def frame_history(metas: Sequence[Mapping[str, Any]], logged: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def frame_history(metas: Sequence[FrameMeta], logged: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """What the method logged, then one entry per frame; what it logged of a frame joins that entry."""
     by_frame: dict[int, dict[str, Any]] = {}
     for meta in metas:

@@ -9,6 +9,7 @@ from typing import overload
 import numpy as np
 
 from keyfluid.fields import Field
+from keyfluid.models.liquid import SURFACE
 from keyfluid.render import (
     Backdrop,
     ColouredField,
@@ -43,22 +44,25 @@ class Painter:
         if self._markers.can_draw:
             return self._markers.picture(frames, index, self.view(index), self.light())
         frame = frames[index]
-        return self.liquid(frame.surface, index) if frame.surface is not None else self.picture(frame.densities, index)
+        return self.fluid(frame.densities if frame.surface is None else {SURFACE: frame.surface}, index)
 
     def target(self, frame: int) -> Picture | None:
         """The keyframes of a frame, as they are wanted."""
         here = [key for key in self.problem.keyframes if key.frame == frame]
         if not here:
             return None
-        if self.problem.liquid is None:
-            return self.picture({key.field: key.target for key in here}, frame)
-        grid = self.problem.grid
-        return self.liquid(here[0].body.signed_distance(grid.cells, grid.spacing, frame / self.problem.fps), frame)
+        return self.fluid({key.field: self.problem.fluid.wanted(self.problem, key) for key in here}, frame)
 
-    def liquid(self, phi: np.ndarray, frame: int) -> Picture:
-        """A liquid's surface, from its signed distance."""
+    def fluid(self, values: Mapping[str, np.ndarray], frame: int) -> Picture:
+        """The fluid, from the values of its fields."""
+        draw = {"density": self.picture, "surface": self.surface}
+        return draw[self.problem.fluid.drawn_as](values, frame)
+
+    def surface(self, values: Mapping[str, np.ndarray], frame: int) -> Picture:
+        """The surface of a fluid whose field is a signed distance."""
         problem = self.problem
-        colour = _colour(problem.scene.matter.field[0].colour)
+        ((name, phi),) = values.items()
+        colour = colour_of(problem, name)
         bodies = problem.solids(frame / problem.fps)
         solid = bodies.solid if bodies is not None else None
         if problem.grid.dim == 2:

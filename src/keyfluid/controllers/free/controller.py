@@ -5,7 +5,6 @@ from __future__ import annotations
 from keyfluid.controllers.march import march
 from keyfluid.controllers.method import Method, OtherRuns, Plan
 from keyfluid.controllers.shell import Shell
-from keyfluid.controllers.steps import steps_of
 from keyfluid.problem import Problem
 
 
@@ -18,4 +17,4 @@ class Free(Method):
     def run(self, plan: Plan, shell: Shell) -> None:
         if shell.restored is None:
             shell.count(evaluations=1)
-        march(plan.problem, shell, steps_of(plan.problem).advance)
+        march(plan.problem, shell, plan.problem.fluid.steps(plan.problem).advance)

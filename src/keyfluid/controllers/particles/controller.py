@@ -6,8 +6,8 @@ them, so that a run can go on from any frame, and pictures and PLY files can be 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.state import State
 from keyfluid.problem import FrameRecord, Problem
+from keyfluid.problem.kept import Json, items, whole
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,12 +46,14 @@ class Particles(Method):
         assert isinstance(plan, ParticlesPlan)
         problem, simulation = plan.problem, plan.simulation
         control = settings_of(problem)
-        changes: list[dict[str, Any]] = []
+        changes: list[Json] = []
         frame = 0
         if shell.restored is not None:
-            frame, changes = int(shell.restored.meta["frame"]), list(shell.restored.meta["changes"])
+            frame, changes = whole(shell.restored.meta, "frame"), list(items(shell.restored.meta, "changes"))
             if changes:
-                control = type(control).model_validate(changes[-1]["control"])
+                last = changes[-1]
+                assert isinstance(last, Mapping)
+                control = type(control).model_validate(last["control"])
                 simulation.change(control)
             simulation.restore(shell.restored.arrays, shell.restored.meta)
         else:
@@ -77,7 +80,7 @@ class Particles(Method):
 
 
 def _store(
-    shell: Shell, simulation: ParticleSimulation, frame: int, changes: list[dict[str, Any]], emitted: dict[str, float]
+    shell: Shell, simulation: ParticleSimulation, frame: int, changes: list[Json], emitted: dict[str, float]
 ) -> None:
     carriers = [(dt, faces_of(simulation, packed)) for dt, packed in simulation.carriers]
     velocity = carriers[-1][1] if carriers else faces_of(simulation, simulation.packed)

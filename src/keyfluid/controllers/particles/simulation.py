@@ -17,7 +17,6 @@ import time as wall
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -28,9 +27,11 @@ from keyfluid.controllers.particles.lattice import Densities, Lattice
 from keyfluid.controllers.particles.settings import ParticleNumbers, ParticleSettings
 from keyfluid.controllers.particles.streams import Stream, key
 from keyfluid.controllers.particles.vortices import Vortices
-from keyfluid.controllers.step_size import cells_crossed, too_many_steps
+from keyfluid.controllers.step_size import too_many_steps
 from keyfluid.errors import KeyfluidError, SceneError
+from keyfluid.fluids.smoke.fluid import smoke_of
 from keyfluid.problem import Keyframe, Problem
+from keyfluid.problem.kept import Meta, table, whole
 
 MOST_STEPS = 1024
 _CONTAIN_REACH = 2.0
@@ -178,7 +179,8 @@ class ParticleSimulation:
             turbulent = self.vortices.velocity_field(lattice)
         with self._timed("vortex update"):
             self.packed = self._combined(bulk, turbulent, frame, end)
-            self.cells = max(self.cells, cells_crossed(self.problem, self._fastest(), dt, start))
+            cells = self.problem.fluid.cells_crossed(self.problem, self._fastest(), dt, start)
+            self.cells = max(self.cells, cells)
             self.vortices.spin(lattice, self.packed, dt)
             self.vortices.exchange(lattice, settings, dt)
             self._spawn(turbulent)
@@ -245,8 +247,9 @@ class ParticleSimulation:
                 if distance is not None:
                     reach = _CONTAIN_REACH * settings.vortex_radius
                     lattice_effects.contain(lattice, packed, distance, settings.contain, reach)
-        if problem.buoyancy != 0:
-            speed = problem.buoyancy / max(settings.damping, 1e-6)
+        buoyancy = smoke_of(problem).buoyancy
+        if buoyancy != 0:
+            speed = buoyancy / max(settings.damping, 1e-6)
             for cloud in self.clouds:
                 lattice_effects.lift(lattice, packed, self.grid.onto(lattice, cloud.smoke), speed, problem.up)
         for source in problem.sources:
@@ -287,23 +290,23 @@ class ParticleSimulation:
             found.update(cloud.arrays())
         return found
 
-    def memory(self) -> dict[str, Any]:
+    def memory(self) -> Meta:
         return {
             "steps": self.steps,
             "old_vortices": self.vortices.old,
             "clouds": {cloud.name: cloud.memory() for cloud in self.clouds},
         }
 
-    def restore(self, arrays: Mapping[str, np.ndarray], memory: Mapping[str, Any]) -> None:
+    def restore(self, arrays: Mapping[str, np.ndarray], memory: Meta) -> None:
         try:
-            self.steps, self.vortices.old = int(memory["steps"]), int(memory["old_vortices"])
+            self.steps, self.vortices.old = whole(memory, "steps"), whole(memory, "old_vortices")
             self.vortices.position = np.array(arrays["vortices"])
             self.vortices.before = np.array(arrays["vortices_before"])
             self.vortices.omega = np.array(arrays["vortices_omega"])
             self.vortices.radius = np.array(arrays["vortices_radius"])
             self.packed = np.array(arrays["packed"])
             for cloud in self.clouds:
-                cloud.restore(arrays, memory["clouds"][cloud.name])
+                cloud.restore(arrays, table(table(memory, "clouds"), cloud.name))
         except KeyError:
             raise KeyfluidError("the checkpoint does not fit the scene; run the scene again with --overwrite") from None
         if self.packed.size != 4 * self.lattice.total or self.packed.dtype != self.problem.dtype:

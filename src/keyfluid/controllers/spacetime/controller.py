@@ -33,6 +33,7 @@ from keyfluid.operators.project import Project
 from keyfluid.operators.step_implicit import StepImplicit
 from keyfluid.operators.transport import Transport
 from keyfluid.problem import Problem
+from keyfluid.problem.kept import Meta, whole
 from keyfluid.solvers.solenoidal import Solenoidal
 
 FINEST, WIDEST = 0.5, 0.25
@@ -90,7 +91,7 @@ class Spacetime(Method):
         restored = shell.restored
         if restored is not None and restored.meta["phase"] == "replay":
             replay = plan.replay(None)
-            replay.restore(restored.arrays, int(restored.meta["frame"]))
+            replay.restore(restored.arrays, whole(restored.meta, "frame"))
             self._replay(plan, shell, restored.arrays.get("u"), replay)
             return
         horizon, begin = plan.horizon(), None
@@ -130,7 +131,7 @@ class Spacetime(Method):
             record = admm.advance()
             shell.count(iterations=1, evaluations=admm.fixed_point.evaluations - before)
             log(shell, admm, record, phase, horizon)
-            meta = {"phase": phase, **horizon.meta(), **admm.meta()}
+            meta: Meta = {"phase": phase, **horizon.meta(), **admm.meta()}
             shell.checkpoint({**admm.arrays(), **horizon.arrays()}, meta)
 
     def _try_in_engine(self, shell: Shell, replay: Replay, forces: np.ndarray) -> None:
@@ -261,7 +262,7 @@ class SpacetimePlan(Plan):
 
     def flow(self, free_start: bool) -> FlowEquations:
         grid = self.problem.grid
-        viscosity = self.problem.viscosity * self.units.dt / grid.spacing**2
+        viscosity = self.problem.fluid.viscosity * self.units.dt / grid.spacing**2
         return FlowEquations(grid, Solenoidal(grid, self.problem.dtype), viscosity, free_start)
 
     def solver(self, flow: FlowEquations) -> FlowSolver:
@@ -288,7 +289,7 @@ class SpacetimePlan(Plan):
 
     def flow_step(self) -> StepImplicit:
         problem, grid = self.problem, self.problem.grid
-        viscosity = problem.viscosity * self.units.dt / grid.spacing
+        viscosity = problem.fluid.viscosity * self.units.dt / grid.spacing
         return StepImplicit(grid, grid.spacing, viscosity, dtype=problem.dtype)
 
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from keyfluid.controllers.spacetime.admm import Admm
 from keyfluid.controllers.spacetime.advection import DensityGoal
 from keyfluid.fields import Field
 from keyfluid.operators.step_implicit import StepImplicit
+from keyfluid.problem.kept import Meta, whole
 
 APART = 4
 
@@ -137,8 +137,8 @@ class Horizon:
             **{f"rho.{name}": rho.data for name, rho in self.densities.items()},
         }
 
-    def restore(self, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
-        self.start, self.rounds = int(meta["start"]), int(meta.get("rounds", 0))
+    def restore(self, arrays: Mapping[str, np.ndarray], meta: Meta) -> None:
+        self.start, self.rounds = whole(meta, "start"), whole({"rounds": 0, **meta}, "rounds")
         if self.start > 0:
             self.forces = arrays["forces"].copy()
             self.air = arrays["air"].copy() if self.air is not None else None

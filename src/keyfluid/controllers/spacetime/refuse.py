@@ -5,6 +5,7 @@ from __future__ import annotations
 from keyfluid.boundary import Boundary
 from keyfluid.controllers.spacetime.settings import settings_of
 from keyfluid.errors import SceneError
+from keyfluid.fluids.smoke.fluid import smoke_of
 from keyfluid.problem import Problem
 from keyfluid.solvers.fas import COARSEST, depth
 
@@ -24,9 +25,9 @@ def refuse(problem: Problem, steps_per_frame: int) -> None:
         raise SceneError("obstacle", f'"spacetime" works in a box without obstacles; remove them, {INSTEAD}')
     if problem.sources:
         raise SceneError("source", f'"spacetime" moves the smoke there is and has no sources; remove them, {INSTEAD}')
-    if problem.buoyancy != 0:
+    if smoke_of(problem).buoyancy != 0:
         raise SceneError("smoke.buoyancy", f'"spacetime" has no buoyancy; set it to 0, {INSTEAD}')
-    if problem.vorticity != 0:
+    if smoke_of(problem).vorticity != 0:
         raise SceneError("smoke.vorticity", f'"spacetime" has no vorticity confinement; set it to 0, {INSTEAD}')
     if settings_of(problem).solver == "fas":
         _refuse_sizes(problem.grid.cells)

@@ -12,16 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyfluid.controllers.march import Clock
-from keyfluid.controllers.smoke_steps import SmokeSteps
-from keyfluid.controllers.step_size import cells_crossed
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.state import State
 from keyfluid.objectives.density import relative_error
 from keyfluid.operators.base import Operator
 from keyfluid.operators.step_implicit import StepImplicit
-from keyfluid.problem import FrameRecord, Keyframe, Problem
+from keyfluid.problem import Clock, FrameRecord, Keyframe, Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +68,8 @@ class Replay:
         mean = Field.zeros(grid, Kind.FACES, self.problem.dtype)
         for k in range(self.frame * self.steps_per_frame, (self.frame + 1) * self.steps_per_frame):
             carriers.append((self.units.dt, self.velocity * self.units.speed))
-            cells = cells_crossed(self.problem, carriers[-1][1].peak(), self.units.dt, k * self.units.dt)
-            self.cells = max(self.cells, cells)
+            speed, dt = carriers[-1][1].peak(), self.units.dt
+            self.cells = max(self.cells, self.problem.fluid.cells_crossed(self.problem, speed, dt, k * dt))
             self.densities = {
                 name: self.transport.forward(rho, self.velocity)[0] for name, rho in self.densities.items()
             }
@@ -89,7 +86,7 @@ class Replay:
     def engine_errors(self, forces: np.ndarray) -> Iterator[tuple[Keyframe, float]]:
         """How well the same forces meet each keyframe in the engine's smoke model, from the start."""
         problem, dt = self.problem, self.units.dt
-        steps = SmokeSteps(problem)
+        steps = problem.fluid.steps(problem)
         state: State = {**problem.densities, "velocity": self.velocity * self.units.speed}
         for k in range(max(key.frame for key in problem.keyframes) * self.steps_per_frame):
             force = None

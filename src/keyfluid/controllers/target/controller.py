@@ -13,12 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyfluid.controllers.march import Advance, Clock, march, restored_state
+from keyfluid.controllers.march import march, restored_state
 from keyfluid.controllers.method import Method, OtherRuns, Plan
 from keyfluid.controllers.shell import Shell, Stopped
-from keyfluid.controllers.smoke_steps import SmokeSteps
 from keyfluid.controllers.step_size import too_many_steps
-from keyfluid.controllers.step_watch import StepWatch
 from keyfluid.controllers.target.driven import driven_smoke
 from keyfluid.controllers.target.goal import make_goal
 from keyfluid.controllers.target.liquid import LiquidTarget
@@ -26,12 +24,15 @@ from keyfluid.controllers.target.settings import TargetNumbers
 from keyfluid.controllers.turns import Turn, acting, turns
 from keyfluid.errors import SceneError
 from keyfluid.fields import Field
+from keyfluid.fluids.liquid.fluid import LiquidFluid
+from keyfluid.fluids.smoke.watch import StepWatch
 from keyfluid.grid import Kind
 from keyfluid.models.driven_smoke import DrivenInputs, DrivenSmoke
 from keyfluid.models.pull import Pull
 from keyfluid.models.state import State
 from keyfluid.operators.blur import gaussian_blur
-from keyfluid.problem import FrameRecord, Problem
+from keyfluid.problem import Advance, Clock, FrameRecord, Problem
+from keyfluid.problem.kept import Meta, number, table, whole
 from keyfluid.threads import one_thread_below
 
 MOST_STEPS = 20_000
@@ -46,11 +47,10 @@ MOST_CARRIERS = 16
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TargetPlan(Plan):
-    """The targets in their turn; of a liquid the driver that is its own."""
+    """goals: the targets in their turn; a liquid has a driver of its own."""
 
     numbers: TargetNumbers
-    goals: Goals | None
-    liquid: LiquidTarget | None
+    goals: Goals | LiquidTarget
 
 
 class Target(Method):
@@ -61,26 +61,23 @@ class Target(Method):
         faces = problem.grid.value_count(Kind.FACES) * problem.dtype.itemsize
         per_field = 2 * faces + 4 * problem.grid.count * 8
         memory = (2 * MOST_CARRIERS + 6) * faces + len(problem.densities) * per_field
-        numbers, is_liquid = TargetNumbers.of(problem), problem.liquid is not None
-        return TargetPlan(
-            problem=problem,
-            memory_bytes=memory,
-            numbers=numbers,
-            goals=None if is_liquid else Goals(problem, numbers),
-            liquid=_liquid(problem) if is_liquid else None,
-        )
+        numbers = TargetNumbers.of(problem)
+        goals: Goals | LiquidTarget
+        if isinstance(problem.fluid, LiquidFluid):
+            goals = LiquidTarget(problem, numbers.strength, numbers.damping, numbers.release)
+        else:
+            goals = Goals(problem, numbers)
+        return TargetPlan(problem=problem, memory_bytes=memory, numbers=numbers, goals=goals)
 
     def run(self, plan: Plan, shell: Shell) -> None:
         assert isinstance(plan, TargetPlan)
-        if plan.liquid is not None:
-            march(plan.problem, shell, plan.liquid.advance)
+        if isinstance(plan.goals, LiquidTarget):
+            march(plan.problem, shell, plan.goals.advance)
             return
         with one_thread_below(SERIAL_CELLS, plan.problem.grid.count):
-            self._run(plan, shell)
+            self._run(plan.problem, plan.numbers, plan.goals, shell)
 
-    def _run(self, plan: TargetPlan, shell: Shell) -> None:
-        problem, settings, goals = plan.problem, plan.numbers, plan.goals
-        assert goals is not None
+    def _run(self, problem: Problem, settings: TargetNumbers, goals: Goals, shell: Shell) -> None:
         model = driven_smoke(problem, settings)
         if settings.advection == "smooth":
             march(problem, shell, SmoothSteps(problem, goals, model).advance, goals.error)
@@ -98,16 +95,11 @@ class Target(Method):
                     raise Stopped
                 collected.step(model, pulls)
             record = collected.record(bool(pulls), gathered)
-            state, taken = collected.state, record.memory["steps"]
+            state, taken = collected.state, whole(record.memory, "steps")
             shell.frame(record)
             shell.log(frame=frame, **_shares(problem, state, gathered))
             shell.checkpoint(_arrays(state), {"frame": frame, **record.memory})
             shell.progress(frame, problem.frames, "frame", goals.error(frame, state))
-
-
-def _liquid(problem: Problem) -> LiquidTarget:
-    control = TargetNumbers.of(problem)
-    return LiquidTarget(problem, control.strength, control.damping, control.release)
 
 
 class Goals:
@@ -213,7 +205,7 @@ class _Frame:
             self.emitted[name] = self.emitted.get(name, 0.0) + mass
 
     def record(self, steered: bool, gathered: dict[str, float]) -> FrameRecord:
-        memory = {"steps": self.taken + self.count, "gathered": gathered}
+        memory: Meta = {"steps": self.taken + self.count, "gathered": gathered}
         force = self.impulse * (1.0 / self.length) if steered else None
         return FrameRecord(self.index, self.state, force, self.carriers, self.emitted, memory)
 
@@ -231,9 +223,10 @@ def _begin(problem: Problem, shell: Shell, model: DrivenSmoke) -> tuple[int, int
     if shell.restored is not None:
         meta = shell.restored.meta
         state = restored_state(problem, shell.restored)
-        return int(meta["frame"]), int(meta["steps"]), dict(meta["gathered"]), dict(state)
+        gathered = {name: number(table(meta, "gathered"), name) for name in table(meta, "gathered")}
+        return whole(meta, "frame"), whole(meta, "steps"), gathered, dict(state)
     start = model.projected({**problem.densities, "velocity": problem.velocity})
-    memory = {"steps": 0, "gathered": {}}
+    memory: Meta = {"steps": 0, "gathered": {}}
     shell.frame(FrameRecord(0, start, memory=memory))
     shell.checkpoint(_arrays(start), {"frame": 0, **memory})
     return 0, 0, {}, start
@@ -257,7 +250,7 @@ class SmoothSteps:
 
     def __init__(self, problem: Problem, plan: Goals, model: DrivenSmoke) -> None:
         self.plan, self.model = plan, model
-        self.smoke = SmokeSteps(problem)
+        self.smoke = problem.fluid.steps(problem)
         self.fps = problem.fps
 
     def advance(self, state: State, clock: Clock) -> Advance:

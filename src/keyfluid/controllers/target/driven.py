@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from keyfluid.controllers.smoke_steps import ROUNDING
 from keyfluid.controllers.target.settings import TargetNumbers
 from keyfluid.fields import density
+from keyfluid.fluids.smoke.fluid import smoke_of
 from keyfluid.models.driven_smoke import DrivenSmoke, DrivenSmokeOptions
 from keyfluid.models.inlet import Inlet
 from keyfluid.models.turbulence import Turbulence
@@ -12,17 +12,17 @@ from keyfluid.problem import Emission, Problem
 
 
 def driven_smoke(problem: Problem, settings: TargetNumbers) -> DrivenSmoke:
-    turbulence = None
+    fluid, turbulence = smoke_of(problem), None
     if settings.turbulence > 0:
         size, seed = 2 * settings.width, problem.seed
         turbulence = Turbulence(problem.grid, size, settings.turbulence, seed, problem.dtype)
     options = DrivenSmokeOptions(
         peaks={name: problem.peaks[name] for name in problem.densities},
         dtype=problem.dtype,
-        buoyancy=problem.buoyancy,
+        buoyancy=fluid.buoyancy,
         up=problem.up,
-        viscosity=problem.viscosity,
-        confinement=problem.vorticity,
+        viscosity=fluid.viscosity,
+        confinement=fluid.vorticity,
         solids=problem.solids,
         inlets=[_inlet(problem, source) for source in problem.sources],
         turbulence=turbulence,
@@ -35,6 +35,7 @@ def driven_smoke(problem: Problem, settings: TargetNumbers) -> DrivenSmoke:
 def _inlet(problem: Problem, source: Emission) -> Inlet:
     mask = density(problem.grid, source.mask, problem.dtype)
     held = None if source.density is None else mask.like(mask.data * 0 + source.density)
+    start, stop = source.span(problem.fps)
     shares, wind = source.wind(problem.grid) if source.velocity is not None else (None, None)
     return Inlet(
         source.field,
@@ -43,6 +44,6 @@ def _inlet(problem: Problem, source: Emission) -> Inlet:
         rate=source.rate or 0.0,
         velocity_mask=shares,
         velocity=None if wind is None else wind.astype(problem.dtype),
-        start=(source.start - ROUNDING) / problem.fps,
-        stop=(source.stop - ROUNDING) / problem.fps,
+        start=start,
+        stop=stop,
     )

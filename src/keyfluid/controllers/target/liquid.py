@@ -14,16 +14,14 @@ import math
 
 import numpy as np
 
-from keyfluid.controllers.liquid_steps import distance_wanted
-from keyfluid.controllers.march import Advance, Clock
-from keyfluid.controllers.steps import steps_of
 from keyfluid.controllers.turns import Turn, acting, turns
 from keyfluid.errors import SceneError
 from keyfluid.fields import Field
+from keyfluid.fluids.liquid.fluid import distance_wanted
 from keyfluid.grid import Kind
 from keyfluid.models.state import State
 from keyfluid.operators.project import subtract_gradient
-from keyfluid.problem import Problem
+from keyfluid.problem import Advance, Clock, Problem
 
 _PULL, _DAMP = 16.0, 8.0
 
@@ -32,12 +30,10 @@ class LiquidTarget:
     """advance(state, clock): one step towards the keyframe whose turn it is."""
 
     def __init__(self, problem: Problem, strength: float = 1.0, damping: float = 1.0, release: bool = False) -> None:
-        assert problem.liquid is not None
-        self._gravity = problem.liquid.gravity
         keys = [key for key in problem.keyframes if key.mask is None]
         if not keys:
             raise SceneError("keyframe", "none asks for all of the liquid; this method needs a whole shape to reach")
-        self.problem, self.fluid = problem, steps_of(problem)
+        self.problem, self.fluid = problem, problem.fluid.steps(problem)
         self.strength, self.damping = strength, damping
         self.turns = turns(keys, problem.frames, release)
         self._kept: tuple[Turn, int, Field] | None = None
@@ -54,7 +50,7 @@ class LiquidTarget:
         lost = (1 - math.exp(-damp * clock.dt)) / clock.dt
         force = (-pull / self.problem.grid.spacing) * self._rise(turn, frame)
         force = force.add_scaled(-lost, state["velocity"])
-        force.component(self.problem.up)[...] += force.dtype.type(turn.blend * self._gravity)
+        force.component(self.problem.up)[...] += force.dtype.type(turn.blend * self.problem.fluid.weight)
         return self.fluid.advance(state, clock, force)
 
     def _rise(self, turn: Turn, frame: int) -> Field:

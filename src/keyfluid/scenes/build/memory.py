@@ -24,7 +24,7 @@ def memory_estimate(scene: Scene, grid: Grid) -> int:
     values, drawing a body three in float64; every keyframe keeps its target, and its mask if it has one.
     """
     item = 4 if scene.simulation.precision == "float32" else 8
-    state = len(scene.matter.field) + grid.dim
+    state = len(scene.fluid.field) + grid.dim
     keys = sum(((k.until or k.frame) - k.frame + 1) * (2 if k.mask is not None else 1) for k in scene.keyframe)
     per_cell = item * (3 * state + 10 + keys + len(scene.source)) + 3 * 8
     return _BASE + per_cell * grid.count

@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 
 from keyfluid.errors import KeyfluidError, SceneError, SceneErrors
-from keyfluid.fields import Field, density
 from keyfluid.grid import Grid
 from keyfluid.io.budget import memory_of_machine
-from keyfluid.problem import Emission, EngineOptions, Keyframe, LiquidOptions, Problem
+from keyfluid.problem import Emission, EngineOptions, Problem
 from keyfluid.scenes.build.flows import place_flow
+from keyfluid.scenes.build.fluids import fluid_faults, make_fluid
 from keyfluid.scenes.build.keyframes import FieldPlan, TargetMaker
-from keyfluid.scenes.build.liquid_surface import liquid_faults, surface_at_start
 from keyfluid.scenes.build.memory import make_grid, memory_estimate, memory_fault
 from keyfluid.scenes.build.obstacles import Obstacles
 from keyfluid.scenes.build.other_run import open_edit
@@ -33,7 +32,6 @@ from keyfluid.scenes.build.start_values import velocity_of_starts
 from keyfluid.scenes.schema.check_bodies import kinds_of
 from keyfluid.scenes.schema.checks import check, start_path
 from keyfluid.scenes.schema.faults import raise_any
-from keyfluid.scenes.schema.liquid import SURFACE
 from keyfluid.scenes.schema.load import preview
 from keyfluid.scenes.schema.scene import Scene
 from keyfluid.shapes.arrays import LARGEST_DENSITY
@@ -101,7 +99,7 @@ class _Builder:
         if scene.edit is not None:
             with self.at("edit.run"):
                 edit = open_edit(scene.edit, scene)
-                known = {f.name: edit.start(f.name, grid) for f in scene.matter.field}
+                known = {f.name: edit.start(f.name, grid) for f in scene.fluid.field}
         raise_any(self.faults)
         solids = self._solids()
         sources = self._sources()
@@ -112,7 +110,7 @@ class _Builder:
         assert solids is not None
         now = solids(0.0)
         solid = now.solid if now is not None else np.zeros(grid.cells, dtype=bool)
-        plans = {f.name: FieldPlan(f.name, scene, grid, starts, sources, solid) for f in scene.matter.field}
+        plans = {f.name: FieldPlan(f.name, scene, grid, starts, sources, solid) for f in scene.fluid.field}
         for plan in plans.values():
             with self.at(start_path(scene, 0)):
                 plan.size_starts(keys, known.get(plan.name))
@@ -136,6 +134,9 @@ class _Builder:
         auto = scene.time.steps_per_frame == "auto"
         steps = None if auto else int(scene.time.steps_per_frame)
         winds = [wind for plan in plans.values() for wind in plan.winds]
+        keyframes, fluid = maker.sorted(), make_fluid(scene.fluid)
+        start = {name: fluid.initial(grid, self.dtype, plan.start, plan.bodies) for name, plan in plans.items()}
+        raise_any(fluid_faults(scene, grid, start, plans, keyframes))
         return BuiltScene(
             scene=scene,
             grid=grid,
@@ -144,21 +145,18 @@ class _Builder:
             frames=scene.time.frames,
             steps_per_frame=steps,
             cfl=scene.simulation.cfl,
-            densities=self._densities(plans, maker.sorted()),
+            densities=start,
             velocity=velocity_of_starts(grid, winds, self.dtype),
             sources=sources,
             solids=solids,
-            buoyancy=scene.matter.buoyancy,
+            fluid=fluid,
             up={"y": 1, "z": 2}[scene.domain.up],
-            viscosity=scene.matter.viscosity,
-            vorticity=scene.matter.vorticity,
-            liquid=_liquid(scene),
             engine=EngineOptions(scene.simulation.order, scene.simulation.feet, scene.simulation.interpolation),
-            keyframes=maker.sorted(),
+            keyframes=keyframes,
             pictures=pictures,
             flows=flows,
             edit=edit,
-            colours={f.name: f.colour if isinstance(f.colour, str) else tuple(f.colour) for f in scene.matter.field},
+            colours={f.name: f.colour if isinstance(f.colour, str) else tuple(f.colour) for f in scene.fluid.field},
             peaks={name: plan.peak for name, plan in plans.items()},
             warnings=self.warnings + maker.warnings,
             control=scene.control,
@@ -166,14 +164,6 @@ class _Builder:
             memory_estimate_bytes=memory_estimate(scene, grid),
             memory_limit_bytes=memory_of_machine(),
         )
-
-    def _densities(self, plans: dict[str, FieldPlan], keyframes: list[Keyframe]) -> dict[str, Field]:
-        """What the state begins with beside its velocity."""
-        if self.scene.liquid is None:
-            return {name: density(self.grid, plan.start, self.dtype) for name, plan in plans.items()}
-        surface = surface_at_start(plans[SURFACE], self.grid, self.dtype)
-        raise_any(list(liquid_faults(self.scene, self.grid, surface, plans[SURFACE], keyframes)))
-        return {SURFACE: surface}
 
     def _compare_sizes(self) -> None:
         for axis, (wanted, made) in enumerate(zip(self.scene.domain.size, self.grid.size)):
@@ -213,8 +203,8 @@ class _Builder:
 
     def _starts(self) -> list[tuple[int, PlacedBody]]:
         found = []
-        for i, entry in enumerate(self.scene.matter.initial):
-            self.told("reading start", i + 1, len(self.scene.matter.initial))
+        for i, entry in enumerate(self.scene.starts):
+            self.told("reading start", i + 1, len(self.scene.starts))
             with self.at(f"{start_path(self.scene, i)}.{kinds_of(entry)[0]}"):
                 placed = place(entry, self.scene)
                 if placed.leaves_domain(self.grid)[0]:
@@ -238,10 +228,3 @@ class _Builder:
                     raise KeyfluidError("lies outside the domain; check center and size")
                 found.append((i, placed))
         return found
-
-
-def _liquid(scene: Scene) -> LiquidOptions | None:
-    liquid = scene.liquid
-    if liquid is None:
-        return None
-    return LiquidOptions(liquid.gravity, liquid.viscosity, liquid.volume == "keep", liquid.order == "paper")

@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 from keyfluid.errors import SceneError
 from keyfluid.scenes.schema.bodies import SolidBody
-from keyfluid.scenes.schema.check_bodies import check_axes, check_body, check_turn, exists
+from keyfluid.scenes.schema.check_bodies import check_axes, check_body, check_run, check_turn
 from keyfluid.scenes.schema.faults import nearest
-from keyfluid.scenes.schema.scene import MOST_TARGETS, Initial, KeyframeEntry, Scene, Source
+from keyfluid.scenes.schema.scene import MOST_TARGETS, KeyframeEntry, Scene, Source
+from keyfluid.scenes.schema.smoke import Initial
 
 LIQUID_METHODS = ("none", "adjoint", "target")
-_RESERVED = ("vel", "velocity", "force", "target", "temperature", "Cd", "surface")
 
 
 def check(scene: Scene) -> list[SceneError]:
     """Every fault that shows without reading a file's content."""
     parts = (
-        _domain, _fields, _bodies, _starts, _liquid, _sources, _obstacles, _keyframes, _pictures, _flows, _edit,
-        _camera,
+        _domain, _fields, _bodies, _starts, *_OF_FLUIDS[scene.fluid.table], _sources, _obstacles, _keyframes, _pictures,
+        _flows, _edit, _camera,
     )  # fmt: skip
     return [fault for part in parts for fault in part(scene)]
 
 
 def start_path(scene: Scene, index: int) -> str:
     """A single start is usually written as one table, without an index."""
-    table = "smoke" if scene.liquid is None else "liquid"
-    return f"{table}.initial" if len(scene.matter.initial) == 1 else f"{table}.initial[{index}]"
+    path = f"{scene.fluid.table}.initial"
+    return path if len(scene.starts) == 1 else f"{path}[{index}]"
 
 
 def all_bodies(scene: Scene) -> Iterator[tuple[str, SolidBody]]:
     """Every body of the scene with its key path."""
-    for i, start in enumerate(scene.matter.initial):
+    for i, start in enumerate(scene.starts):
         yield start_path(scene, i), start
     for name, entries in (
         ("source", scene.source),
@@ -67,15 +66,15 @@ def _domain(scene: Scene) -> Iterator[SceneError]:
 
 
 def _fields(scene: Scene) -> Iterator[SceneError]:
-    names = [field.name for field in scene.matter.field]
+    names = [field.name for field in scene.fluid.field]
     if not names:
         yield SceneError("smoke.field", "is empty; name a field or leave the key out")
         return
-    for i, field in enumerate(scene.matter.field):
+    for i, field in enumerate(scene.fluid.field):
         path = f"smoke.field[{i}]"
         if field.name in names[:i]:
             yield SceneError(f"{path}.name", f"{field.name!r} is the name of another field; choose a new one")
-        if field.name in _RESERVED and scene.liquid is None:
+        if field.name in scene.fluid.reserved:
             yield SceneError(f"{path}.name", f"{field.name!r} names another grid in VDB files; choose a new one")
         yield from _colour(f"{path}.colour", field.colour)
     for path, entry in all_bodies(scene):
@@ -103,12 +102,12 @@ def _bodies(scene: Scene) -> Iterator[SceneError]:
 
 
 def _starts(scene: Scene) -> Iterator[SceneError]:
-    if not scene.matter.initial and not scene.source:
-        what = "smoke" if scene.liquid is None else "liquid"
+    if not scene.starts and not scene.source:
+        what = scene.fluid.table
         yield SceneError(f"{what}.initial", f"there is no {what}; give a start here, or a [[source]]")
     sized: set[str] = set()
-    for i, start in enumerate(scene.matter.initial):
-        field = scene.field_of(start) if scene.matter.field else ""
+    for i, start in enumerate(scene.starts):
+        field = scene.field_of(start) if scene.fluid.field else ""
         if start.mass != "first-key":
             continue
         path = f"{start_path(scene, i)}.mass"
@@ -120,8 +119,6 @@ def _starts(scene: Scene) -> Iterator[SceneError]:
 
 
 def _liquid(scene: Scene) -> Iterator[SceneError]:
-    if scene.liquid is None:
-        return
     if scene.smoke != type(scene.smoke)():
         yield SceneError("liquid", "stands beside [smoke]; keep only one of them")
     sides = scene.domain.boundary
@@ -139,6 +136,10 @@ def _liquid(scene: Scene) -> Iterator[SceneError]:
     for i, entry in enumerate(scene.keyframe):
         if entry.mass == "match":
             yield SceneError(f"keyframe[{i}].mass", 'a liquid can\'t be thinned; use "resize" or "keep"')
+
+
+_OF_FLUIDS: dict[str, tuple[Callable[[Scene], Iterator[SceneError]], ...]] = {"smoke": (), "liquid": (_liquid,)}
+"""What can't be asked of a fluid, by its table."""
 
 
 def _sources(scene: Scene) -> Iterator[SceneError]:
@@ -182,7 +183,7 @@ def _pictures(scene: Scene) -> Iterator[SceneError]:
     for i, entry in enumerate(scene.picture):
         if not 1 <= entry.frame <= scene.time.frames:
             yield SceneError(f"picture[{i}].frame", f"{entry.frame} is not one of the frames 1 to {scene.time.frames}")
-        if entry.field is not None and entry.field not in {field.name for field in scene.matter.field}:
+        if entry.field is not None and entry.field not in {field.name for field in scene.fluid.field}:
             yield SceneError(f"picture[{i}].field", f"{entry.field!r} is not a field of the smoke")
 
 
@@ -201,10 +202,9 @@ def _edit(scene: Scene) -> Iterator[SceneError]:
         return
     if scene.control.method not in ("adjoint", "spectral"):
         yield SceneError("edit", f'method "{scene.control.method}" changes no other run; use "adjoint" or "spectral"')
-    if scene.liquid is not None:
+    if not scene.fluid.reusable:
         yield SceneError("edit", "only runs of smoke can be edited; remove it")
-    if not exists(Path(edit.run) / "scene.toml"):
-        yield SceneError("edit.run", f"{edit.run} holds no run (no scene.toml); give the folder of a run")
+    yield from check_run("edit.run", edit.run)
     last = edit.last if edit.last is not None else scene.time.frames
     if not edit.first < last <= scene.time.frames:
         yield SceneError(
@@ -253,7 +253,7 @@ def _keyframes(scene: Scene) -> Iterator[SceneError]:
             )
         elif not key.frame <= until <= last:
             yield SceneError(f"{path}.until", f"frame {until} is not in {key.frame} to {last}; change it")
-        elif scene.matter.field:
+        elif scene.fluid.field:
             field = scene.field_of(key)
             for frame in range(key.frame, until + 1):
                 other = taken.setdefault((field, frame), path)
@@ -267,7 +267,7 @@ def _keyframes(scene: Scene) -> Iterator[SceneError]:
 
 def _holds(scene: Scene, taken: dict[tuple[str, int], str]) -> Iterator[SceneError]:
     for i, key in enumerate(scene.keyframe):
-        if not scene.matter.field or not key.hold:
+        if not scene.fluid.field or not key.hold:
             continue
         end = key.until if key.until is not None else key.frame
         later = [f for field, f in taken if field == scene.field_of(key) and f > end]

@@ -13,13 +13,12 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from keyfluid.scenes.schema.bodies import KIND_KEYS, SHAPE_KEYS, Body, SolidBody
-from keyfluid.scenes.schema.liquid import Liquid, LiquidInitial
+from keyfluid.scenes.schema.liquid import LiquidInitial, LiquidTable
 from keyfluid.scenes.schema.scene import (
     Camera,
     Domain,
     Edit,
     FlowEntry,
-    Initial,
     KeyframeEntry,
     Light,
     Mask,
@@ -29,11 +28,10 @@ from keyfluid.scenes.schema.scene import (
     PictureEntry,
     Scene,
     Simulation,
-    SmokeField,
-    SmokeTable,
     Source,
     Time,
 )
+from keyfluid.scenes.schema.smoke import Initial, SmokeField, SmokeTable
 from keyfluid.tables import Wants
 
 _INTRODUCTION = """# Scene files
@@ -91,7 +89,7 @@ _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     ("[smoke]", "", SmokeTable),
     ("smoke.initial", "One table, or several as `[[smoke.initial]]`; and the keys of a body.", Initial),
     ("[[smoke.field]]", "The first is the default of every `field` key.", SmokeField),
-    ("[liquid]", "", Liquid),
+    ("[liquid]", "", LiquidTable),
     ("liquid.initial", "One table, or several as `[[liquid.initial]]`; and the keys of a body.", LiquidInitial),
     ("[[source]]", "And the keys of a body.", Source),
     ("[[obstacle]]", "And the keys of a body (`shape` or `mesh`).", Obstacle),

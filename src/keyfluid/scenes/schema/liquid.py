@@ -1,17 +1,19 @@
 """[liquid]: a body of liquid under a free surface, in place of smoke.
 
-To everything that counts and places (mass rules, bounds, keyframes) a liquid is smoke of density 1 named "surface";
-`as_smoke` says so. What makes it a liquid is its model (keyfluid.models.liquid).
+To everything that counts and places (mass rules, bounds, keyframes) it has one field, "surface", of density 1, whose
+mass is its volume.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from keyfluid.scenes.schema.bodies import MOST_BODIES, Body
-from keyfluid.tables import ColourValue, Flag, NotNegative, Number, Table, Vector, Wants, is_number, no_more_than
+from keyfluid.scenes.schema.fluid import FluidTable
+from keyfluid.scenes.schema.smoke import SmokeField
+from keyfluid.tables import ColourValue, Flag, NotNegative, Number, Vector, Wants, is_number, no_more_than
 
 SURFACE = "surface"
 
@@ -35,9 +37,18 @@ class LiquidInitial(Body):
         "which then keeps its size; default: its own size",
     )
 
+    field: ClassVar[None] = None
+    density: ClassVar[float] = 1.0
 
-class Liquid(Table):
+    @property
+    def mass(self) -> float | Literal["first-key"] | None:
+        return self.volume
+
+
+class LiquidTable(FluidTable):
     """The liquid, instead of [smoke]; a keyframe is the shape of its surface. Sides are walls or periodic."""
+
+    table: ClassVar[str] = "liquid"
 
     initial: Annotated[list[LiquidInitial], no_more_than(MOST_BODIES)] = Field(
         default=[], description="what is there at the start: a table, or several ([[liquid.initial]])"
@@ -58,20 +69,6 @@ class Liquid(Table):
     colour: ColourValue = Field(default="#3f8fd0", description="in pictures")
     mesh: Flag = Field(default=True, description="in 3D the surface of every frame as a mesh: mesh/NAME.1001.ply")
 
-    @field_validator("initial", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: Any) -> Any:
-        return [value] if isinstance(value, dict) else value
-
-    def as_smoke(self) -> dict[str, Any]:
-        """Tables of smoke that stand for it where shapes are placed and sized."""
-        starts = []
-        for entry in self.initial:
-            keys = entry.model_dump(mode="python", exclude_none=True)
-            volume = keys.pop("volume", None)
-            starts.append(keys if volume is None else {**keys, "mass": volume})
-        return {
-            "initial": starts,
-            "field": [{"name": SURFACE, "colour": self.colour}],
-            "viscosity": self.viscosity,
-        }
+    @property
+    def field(self) -> list[SmokeField]:
+        return [SmokeField(name=SURFACE, colour=self.colour)]

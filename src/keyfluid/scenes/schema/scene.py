@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from keyfluid.controllers.free.settings import FreeSettings
 from keyfluid.scenes.schema.bodies import MOST_BODIES, Body, SolidBody
 from keyfluid.scenes.schema.control import AnyControl
-from keyfluid.scenes.schema.liquid import Liquid
+from keyfluid.scenes.schema.liquid import LiquidInitial, LiquidTable
+from keyfluid.scenes.schema.smoke import Initial, SmokeTable
 from keyfluid.tables import (
     Angles,
     ColourValue,
@@ -34,12 +35,10 @@ from keyfluid.tables import (
 )
 
 SIDES = ("walls", "periodic", "open")
-DEFAULT_FIELD = "density"
 MOST_FRAMES = 100_000
 MOST_RESOLUTION = 16384
 MOST_TARGETS = 2000
 """Keyframes of a scene, one for each frame of those with `until`: the target of each is kept in memory."""
-MOST_FIELDS = 32
 MOST_PLACES = 2000
 """Of an obstacle's path."""
 
@@ -114,66 +113,6 @@ class Simulation(Table):
     cfl: Annotated[float, number(above=0, at_most=20)] = Field(
         default=1.0, description='cells that smoke may cross in one step with steps_per_frame = "auto"'
     )
-
-
-class SmokeField(Table):
-    """One kind of smoke; several share the air."""
-
-    name: FieldName = Field(..., description="what `field =` refers to, and the grid's name in VDB files")
-    colour: ColourValue = Field(
-        default="#f4f4f2", description="in pictures: a name, '#rrggbb' or three numbers from 0 to 1"
-    )
-
-
-class Initial(Body):
-    """Smoke that is there at frame 0."""
-
-    field: FieldName | None = Field(default=None, description="the kind of smoke; default: the first of smoke.field")
-    density: Positive = Field(
-        default=1.0, description="of the smoke where the body is full; multiplies the values of vdb and npy"
-    )
-    velocity: Vector | None = Field(
-        default=None, description="of the air inside it at the start, m/s; default: at rest"
-    )
-    mass: (
-        Annotated[
-            float | Literal["first-key"],
-            Wants(
-                'a number above 0 or "first-key"',
-                lambda v: v == "first-key" if isinstance(v, str) else is_number(v) and v > 0,
-            ),
-        ]
-        | None
-    ) = Field(
-        default=None,
-        description="density times volume (m^2 in 2D, m^3 in 3D): the body is resized to it; "
-        '"first-key": to the mass '
-        "of the first keyframe of its field, which then keeps its size; default: its own size",
-    )
-
-
-class SmokeTable(Table):
-    """The smoke and how the air under it behaves."""
-
-    initial: Annotated[list[Initial], no_more_than(MOST_BODIES)] = Field(
-        default=[], description="what is there at the start: a table, or several ([[smoke.initial]])"
-    )
-    field: Annotated[list[SmokeField], no_more_than(MOST_FIELDS)] = Field(
-        default=[SmokeField(name=DEFAULT_FIELD)], description='kinds of smoke; default: one, named "density"'
-    )
-    buoyancy: Number = Field(
-        default=0.0, description="upward acceleration of air filled with smoke of density 1, m/s^2"
-    )
-    viscosity: NotNegative = Field(default=0.0, description="kinematic viscosity of the air, m^2/s")
-    vorticity: NotNegative = Field(
-        default=0.0,
-        description="strength of vorticity confinement, 1/s: Fedkiw 2001's epsilon, weaker on finer grids",
-    )
-
-    @field_validator("initial", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: Any) -> Any:
-        return [value] if isinstance(value, dict) else value
 
 
 class Source(Body):
@@ -353,7 +292,7 @@ class Scene(Table):
     domain: Domain = Field(default=Domain(), description="the box")
     time: Time = Field(default=Time(), description="its length")
     smoke: SmokeTable = Field(default=SmokeTable(), description="the smoke")
-    liquid: Liquid | None = Field(default=None, description="a liquid instead of smoke")
+    liquid: LiquidTable | None = Field(default=None, description="a liquid instead of smoke")
     source: Annotated[list[Source], no_more_than(MOST_BODIES)] = Field(default=[], description="inflows")
     obstacle: Annotated[list[Obstacle], no_more_than(MOST_BODIES)] = Field(default=[], description="solids")
     keyframe: Annotated[list[KeyframeEntry], no_more_than(MOST_TARGETS)] = Field(
@@ -372,11 +311,16 @@ class Scene(Table):
     def dimension(self) -> int:
         return len(self.domain.size)
 
-    def field_of(self, entry: Initial | Source | KeyframeEntry | PictureEntry) -> str:
-        """The name of the kind of smoke an entry refers to."""
-        return entry.field if entry.field is not None else self.matter.field[0].name
+    @property
+    def fluid(self) -> SmokeTable | LiquidTable:
+        """The table of the scene's fluid."""
+        return self.liquid or self.smoke
 
-    @cached_property
-    def matter(self) -> SmokeTable:
-        """What there is to place: the smoke, or the liquid as smoke of density 1."""
-        return self.smoke if self.liquid is None else SmokeTable.model_validate(self.liquid.as_smoke())
+    @property
+    def starts(self) -> Sequence[Initial | LiquidInitial]:
+        """What is there at frame 0."""
+        return self.fluid.initial
+
+    def field_of(self, entry: Initial | LiquidInitial | Source | KeyframeEntry | PictureEntry) -> str:
+        """The name of the kind of fluid an entry refers to."""
+        return entry.field if entry.field is not None else self.fluid.field[0].name

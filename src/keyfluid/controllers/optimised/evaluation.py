@@ -1,0 +1,208 @@
+"""The objective of a stage as a function of its control vector, with its gradient by the adjoint method.
+
+phi(u) = phi_keys(q(u)) + shear + sum_t price(M_t u)                     [McNamara 2004, eq. 2; Tang 2021, eq. 6]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from keyfluid.controllers.optimised.edited import own_forces
+from keyfluid.controllers.optimised.on_grid import state_on
+from keyfluid.controllers.optimised.settings import SearchNumbers
+from keyfluid.controllers.optimised.stages import Stage
+from keyfluid.controllers.optimised.windows import Window
+from keyfluid.controls import Control, ControlForcing
+from keyfluid.errors import BlowUp, OverBudget, SceneError
+from keyfluid.fields import Field
+from keyfluid.models.state import State
+from keyfluid.objectives import (
+    DensityKey,
+    DensityMatch,
+    ForcePenalty,
+    PictureKey,
+    PictureMatch,
+    Scaled,
+    ShearPenalty,
+    SumOfObjectives,
+    VelocityKey,
+    VelocityMatch,
+    root_mean_square,
+)
+from keyfluid.problem import Clock, Problem
+from keyfluid.rollout import MemoryPlan, Rollout
+from keyfluid.rollout.allocation import choose_allocation
+from keyfluid.rollout.rollout import Model
+
+SHARE = 0.6
+"""Of the machine's memory that an optimisation takes unless the scene says otherwise."""
+
+
+def picture_keys(problem: Problem, window: Window) -> list[PictureKey]:
+    """The pictures of a window by step."""
+    steps = problem.steps_per_frame or 1
+    return [
+        PictureKey(picture.frame * steps, picture.field, picture.view, picture.wanted, picture.weight)
+        for picture in problem.pictures
+        if window.first < picture.frame <= window.last
+    ]
+
+
+def velocity_keys(problem: Problem, window: Window) -> list[VelocityKey]:
+    """The velocities of a window by step."""
+    steps = problem.steps_per_frame or 1
+    return [
+        VelocityKey(flow.frame * steps, flow.velocity, flow.mask, flow.speed, flow.weight)
+        for flow in problem.flows
+        if window.first < flow.frame <= window.last
+    ]
+
+
+def goal_terms(problem: Problem, window: Window, goal: Goal) -> list[Scaled]:
+    """The distance of the window's last state to another, each field by its own size, at the goal's price."""
+    step = window.last * (problem.steps_per_frame or 1)
+    state = state_on(problem, goal.state)
+    keys = [DensityKey(step, name, state[name]) for name in problem.densities if np.any(state[name].data)]
+    velocity = state["velocity"]
+    speed = root_mean_square(velocity)
+    parts: list[Scaled] = [Scaled(DensityMatch([key]), goal.price) for key in keys]
+    if speed > 0:
+        everywhere = velocity.like(np.ones_like(velocity.data))
+        parts.append(Scaled(VelocityMatch([VelocityKey(step, velocity, everywhere, speed)]), goal.price))
+    return parts
+
+
+def optimiser_bytes(control: Control, history: int) -> int:
+    """Point, gradient, direction, trial, its gradient, one temporary, and the pairs."""
+    return (6 + 2 * history) * control.nbytes
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """A state that a window should end in, beside its keyframes, and what a miss costs."""
+
+    state: State
+    price: float
+
+
+def memory_plan(stage: Stage, settings: SearchNumbers) -> MemoryPlan:
+    """What an evaluation of a stage will hold."""
+    problem = stage.problem
+    model = problem.fluid.steps(problem).model(1.0 / (problem.fps * (problem.steps_per_frame or 1)))
+    return _rollout(stage, settings, model).plan
+
+
+def _rollout(stage: Stage, settings: SearchNumbers, model: Model) -> Rollout:
+    problem, (steps, first) = stage.problem, _span(stage)
+    limit = problem.memory_limit_bytes
+    budget = settings.budget or (None if limit is None else int(SHARE * limit))
+    vectors = optimiser_bytes(stage.control, settings.history)
+    sheared = problem.velocity.data.nbytes if settings.shear > 0 else 0
+    try:
+        return Rollout(model, steps, budget, vectors, first, sheared)
+    except OverBudget as error:
+        raise SceneError("control.memory", str(error).removeprefix("memory: ")) from None
+
+
+def _span(stage: Stage) -> tuple[int, int]:
+    """How many steps a stage's window has, and the number of its first."""
+    steps = stage.problem.steps_per_frame or 1
+    return (stage.window.last - stage.window.first) * steps, stage.window.first * steps
+
+
+class Evaluation:
+    """Call it with a control vector: value and gradient.
+
+    start: the state at the beginning of the stage's window, on the scene's grid; None: the scene's own.
+    goal: what it should end in, on the scene's grid; None: whatever the keyframes leave.
+    """
+
+    def __init__(
+        self, stage: Stage, settings: SearchNumbers, start: State | None = None, goal: Goal | None = None
+    ) -> None:
+        problem = stage.problem
+        self.problem, self.control = problem, stage.control
+        self.dt = 1.0 / (problem.fps * (problem.steps_per_frame or 1))
+        self._fluid = problem.fluid.steps(problem)
+        model = self._fluid.model(self.dt)
+        steps, first = _span(stage)
+        self._rollout = _rollout(stage, settings, model)
+        limit = None if settings.budget is not None else problem.memory_limit_bytes
+        choose_allocation(self._rollout.plan.total_bytes, limit)
+        if start is None and problem.edit is not None:
+            start = problem.edit.record(problem.edit.first).state
+        self._under = own_forces(problem, keep=None)
+        given = {**problem.densities, "velocity": problem.velocity} if start is None else state_on(problem, start)
+        self._state = model.initial_state(**given)
+        pictures = picture_keys(problem, stage.window)
+        pyramid = settings.levels if settings.gamma == "pyramid" else None
+        span = (stage.window.first, stage.window.last)
+        self.match = problem.fluid.match(problem, span, stage.blur, pyramid)
+        self.looks = PictureMatch(pictures) if pictures else None
+        flows = velocity_keys(problem, stage.window)
+        self.flows = VelocityMatch(flows) if flows else None
+        shear = [ShearPenalty(settings.shear, steps, self.dt, first)] if settings.shear > 0 else []
+        matches = [part for part in (self.match, self.looks) if part is not None]
+        ends = goal_terms(problem, stage.window, goal) if goal is not None else []
+        self._objective = SumOfObjectives([*matches, *([self.flows] if self.flows else []), *ends, *shear])
+        scale = sum(part.scale for part in matches) or 1.0
+        cells = self.dt / problem.grid.spacing
+        self._price = self._source_price = None
+        if settings.alpha > 0 or settings.beta > 0:
+            self._price = ForcePenalty(settings.alpha, settings.beta, (cells * self.dt) ** 2 / (2 * scale))
+        if settings.sources and settings.source_alpha > 0:
+            self._source_price = ForcePenalty(settings.source_alpha, 0.0, cells**2 / (2 * scale))
+        self.evaluations = 0
+
+    @property
+    def error(self) -> float:
+        """Relative error over all keyframes at the last evaluation; over all pictures, or velocities, if there are
+        only those; 0 if there is nothing to reach."""
+        if self.match is None:
+            squares: list[tuple[float, float]] = []
+            if self.looks is not None:
+                squares = [(key.weight, self.looks.errors[i]) for i, key in enumerate(self.looks.keys)]
+            elif self.flows is not None:
+                squares = [(key.weight, self.flows.errors[i]) for i, key in enumerate(self.flows.keys)]
+        else:
+            weights = [key.weight for key in self.match.keys]
+            squares = [(w * size, self.match.errors[i]) for i, (w, size) in enumerate(zip(weights, self.match.sizes))]
+        total = sum(w for w, _ in squares)
+        return math.sqrt(sum(w * e * e for w, e in squares) / total) if total > 0 else 0.0
+
+    def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
+        forcing = ControlForcing(self.control, vector, self._price, self._others, self._source_price)
+        self.evaluations += 1
+        try:
+            gradient = self._rollout.gradient(self._state, self._objective, forcing)
+        except BlowUp:
+            # Forces so strong that the simulation blows up: a point that the line search steps back from.
+            return math.inf, forcing.vector_bar
+        return gradient.value + forcing.price, forcing.vector_bar
+
+    def require_sense(self, vector: np.ndarray) -> None:
+        """Raise BlowUp if the smoke has left all sense before the search begins: no force found later would help, and
+        the gradients of such a flow mean nothing."""
+        if not self.problem.fluid.search(self.problem).guarded:
+            return
+
+        def look(step: int, state: State) -> None:
+            self.problem.fluid.cells_crossed(self.problem, state["velocity"].peak(), self.dt, step * self.dt)
+
+        self._rollout.run(self._state, ControlForcing(self.control, vector, others=self._others), on_step=look)
+
+    def states(self, vector: np.ndarray, frames: Iterable[int]) -> dict[int, State]:
+        """The states at some frames of the window under the forces of a vector."""
+        steps = self.problem.steps_per_frame or 1
+        forcing = ControlForcing(self.control, vector, others=self._others)
+        kept = self._rollout.run(self._state, forcing, keep=[frame * steps for frame in frames])
+        return {frame: kept[frame * steps] for frame in frames}
+
+    def _others(self, step: int) -> dict[str, Field]:
+        inputs = self._fluid.rates(Clock(step, self.dt))
+        under = self._under(step) if self._under is not None else None
+        return inputs if under is None else {**inputs, "force": under}

@@ -1,0 +1,132 @@
+"""Where an optimisation stands, and how it gets there again: from its own checkpoint, or from another run's.
+
+The checkpoint of an iteration is its point and gradient, one part (part_name); the optimiser's memory is the
+differences of the last few (optimise/lbfgs.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from keyfluid.controllers.method import OtherRuns
+from keyfluid.controllers.optimised.minimise import Entry, optimiser_of
+from keyfluid.controllers.optimised.settings import SearchNumbers
+from keyfluid.controllers.optimised.stages import Stage, plan_stages
+from keyfluid.controllers.optimised.unknowns import carry
+from keyfluid.controllers.optimised.windows import Window, plan_windows
+from keyfluid.controllers.shell import Checkpoint, Shell
+from keyfluid.errors import KeyfluidError, SceneError
+from keyfluid.optimise.lbfgs import Iterate, Minimisation
+from keyfluid.problem import Problem
+from keyfluid.problem.kept import Json, items, number, number_or_infinite, number_or_none, table, text, whole
+
+
+@dataclass(frozen=True, eq=False)
+class Position:
+    """Where a run stands: the window, the stage, its search and last error, and the vectors of the windows before."""
+
+    window: int = 0
+    stage: int = 0
+    state: Minimisation | None = None
+    values: Mapping[int, float] = field(default_factory=dict)
+    error: float | None = None
+    found: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+def restored(shell: Shell, plans: Sequence[Sequence[Stage]], settings: SearchNumbers) -> Position:
+    return Position() if shell.restored is None else restored_from(shell.restored, plans, settings)
+
+
+def restored_from(checkpoint: Checkpoint, plans: Sequence[Sequence[Stage]], settings: SearchNumbers) -> Position:
+    meta, arrays = checkpoint.meta, checkpoint.arrays
+    try:
+        window, stage = whole(meta, "window"), whole(meta, "stage")
+        lowest = whole(meta, "lowest")
+        values = {int(i): number(table(meta, "trail"), i) for i in table(meta, "trail")}
+        known = {**values, lowest: number(meta, "best")}
+        parts = {i: part_name(window, stage, i) for i in known}
+        points = {i: Iterate(arrays[f"{parts[i]}/x"], known[i], arrays[f"{parts[i]}/g"]) for i in known}
+        trail = {i: points[i] for i in values}
+        state = optimiser_of(plans[window][stage], settings, stage).restore(
+            trail, whole(meta, "evaluations"), number_or_infinite(meta, "decrease"), (lowest, points[lowest])
+        )
+        found = {str(part): arrays[f"{part}/x"] for part in items(meta, "kept")}
+        state = replace(state, stalled=text(meta, "stalled"))
+        return Position(window, stage, state, known, number_or_none(meta, "error"), found)
+    except (KeyError, IndexError, AttributeError):
+        raise KeyfluidError("the checkpoint does not fit the scene; run the scene again with --overwrite") from None
+
+
+def windows_of(
+    checkpoint: Checkpoint | None, other_runs: OtherRuns, problem: Problem, settings: SearchNumbers
+) -> list[Window]:
+    """The windows of a schedule, or those that are already being followed.
+
+    "auto" looks at the machine's memory. A run that goes on elsewhere keeps to its plan, and one that begins from
+    another run, a preview say, takes over that one's.
+    """
+    if checkpoint is not None:
+        return _windows_in(checkpoint, problem, settings)
+    if settings.start is not None and settings.schedule == "auto":
+        theirs = _windows_in(other_runs(settings.start)[1], problem, settings)
+        if theirs in (plan_windows(problem, schedule) for schedule in ("all", "sequence")):
+            return theirs
+    return plan_windows(problem, settings.schedule)
+
+
+def _windows_in(checkpoint: Checkpoint, problem: Problem, settings: SearchNumbers) -> list[Window]:
+    if "windows" in checkpoint.meta:
+        return [_window(pair) for pair in items(checkpoint.meta, "windows")]
+    return plan_windows(problem, settings.schedule)
+
+
+def _window(pair: Json) -> Window:
+    if not isinstance(pair, Sequence) or len(pair) != 2:
+        raise KeyfluidError("the checkpoint does not fit the scene; run the scene again with --overwrite")
+    ends = {"first": pair[0], "last": pair[1]}
+    return Window(whole(ends, "first"), whole(ends, "last"))
+
+
+def from_other_run(
+    other_runs: OtherRuns, folder: str, windows: Sequence[Window], number: int, stages: Sequence[Stage]
+) -> Entry:
+    """The forces of another run, carried to the first stage on the scene's own grid that blurs no more."""
+    problem, checkpoint = other_runs(folder)
+    unlike = SceneError(
+        "control.start", f"{folder} is no run of this method with the same keyframe times, control and schedule"
+    )
+    if problem.method != stages[0].problem.method:
+        raise unlike
+    settings = SearchNumbers.of(problem)
+    if settings.schedule == "shooting":
+        raise SceneError("control.start", f'{folder} has schedule "shooting", which has no forces in order')
+    theirs = _windows_in(checkpoint, problem, settings)
+    if theirs != list(windows):
+        raise unlike
+    try:
+        found = restored_from(checkpoint, [plan_stages(problem, settings, window) for window in theirs], settings)
+    except KeyfluidError:
+        raise unlike from None
+    if found.window < number or found.state is None:
+        raise SceneError("control.start", f"{folder} is not finished; resume it first")
+    plan = plan_stages(problem, settings, theirs[number])
+    before = plan[-1] if number < found.window else plan[found.stage]
+    vector = found.state.best.x if number == found.window else found.found[list(found.found)[number]]
+    own, sharp = stages[-1].problem, stages[-1].blur
+    rank = next(i for i, stage in enumerate(stages) if stage.problem is own and stage.blur == sharp)
+    control = stages[rank].control
+    if type(before.control.basis) is not type(control.basis) or before.control.timing != control.timing:
+        raise unlike
+    carried = carry(vector, before.control, control)
+    if carried.size != control.count:
+        raise SceneError(
+            "control.start", f"{folder} has other unknowns; give both the same control.spacing and control.sources"
+        )
+    return Entry(rank, carried)
+
+
+def part_name(window: int, stage: int, iteration: int) -> str:
+    return f"{window}-{stage}-{iteration}"

@@ -1,0 +1,112 @@
+"""The stages of an optimisation: grids from coarse to fine, bands from long waves to short, blurs from wide to none.
+
+Every stage minimises the same objective over forces that contain those of the stage before, and begins where it ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from keyfluid.controllers.optimised.edited import own_frame
+from keyfluid.controllers.optimised.settings import SearchNumbers
+from keyfluid.controllers.optimised.unknowns import make_control
+from keyfluid.controllers.optimised.windows import Window, plan_windows
+from keyfluid.controls import Control
+from keyfluid.errors import SceneError, SceneErrors
+from keyfluid.models.state import State
+from keyfluid.problem import Problem
+
+_MEETING = 0.4
+"""Share of a target that must be covered for the smoke to feel its shape."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One minimisation: a grid, a control and a blur of the densities compared (metres; 0: none).
+
+    Of a liquid `blur` is the width w of gamma (objectives/surface.py).
+    """
+
+    problem: Problem
+    window: Window
+    control: Control
+    blur: float
+    iterations: int
+    label: str
+
+
+def plan_stages(problem: Problem, settings: SearchNumbers, window: Window | None = None) -> list[Stage]:
+    """The stages of a window, first to last; without one, of all the scene at once."""
+    window = window or plan_windows(problem, "all")[0]
+    if problem.steps_per_frame is None:
+        raise SceneError(
+            "time.steps_per_frame",
+            '"auto" changes the steps from one evaluation to the next; give this method a fixed number',
+        )
+    stages: list[Stage] = []
+    for rank, level in enumerate(_levels(problem, settings.coarse)):
+        for cutoff in settings.cutoffs(level):
+            control = make_control(level, settings, cutoff, window)
+            for blur in _blurs(level, settings, window, first=not stages and rank == 0):
+                label = _label(level, settings, cutoff, blur)
+                stages.append(Stage(level, window, control, blur, settings.iterations_of(level is problem), label))
+    return stages
+
+
+def _levels(problem: Problem, coarse: int) -> list[Problem]:
+    """The scene on coarser grids, then itself; a grid that can't hold it is left out."""
+    levels = []
+    for halvings in range(coarse, 0, -1):
+        try:
+            levels.append(problem.coarser(2**halvings))
+        except SceneErrors:
+            continue
+    return [*levels, problem]
+
+
+def _blurs(problem: Problem, settings: SearchNumbers, window: Window, first: bool) -> tuple[float, ...]:
+    """Widths of gamma, one stage each. "auto" blurs in the very first stages, and only smoke that must go far: where
+    smoke and target do not meet, moving smoke changes nothing, and dissolving it is the nearest way down."""
+    if settings.gamma == "blur" or problem.fluid.search(problem).own_gamma:
+        return settings.blur
+    if settings.gamma != "auto" or not first:
+        return (0.0,)
+    far = _farthest(problem, window)
+    widths = [far * share for share in (0.5, 0.25, 0.125) if far * share > problem.grid.spacing]
+    return (*widths, 0.0) if widths else (0.0,)
+
+
+def _farthest(problem: Problem, window: Window) -> float:
+    """The longest way between centres of mass, from the start or a key to the next, if the shapes hardly meet there."""
+    farthest = 0.0
+    starts: State = problem.densities
+    if problem.edit is not None:
+        starts = own_frame(problem, problem.edit, problem.edit.first).state
+    for name in problem.densities:
+        here = problem.amount(starts[name].array)
+        for key in problem.keyframes:
+            if key.field != name:
+                continue
+            there = key.target
+            inside = window.first < key.frame <= window.last and here.any() and there.any()
+            if inside and float(np.sum(here * there)) < _MEETING * float(np.sum(there * there)):
+                farthest = max(farthest, float(np.linalg.norm(_middle(problem, here) - _middle(problem, there))))
+            here = there
+    return farthest
+
+
+def _middle(problem: Problem, density: np.ndarray) -> np.ndarray:
+    total = float(np.sum(density, dtype=np.float64))
+    lines = problem.grid.coordinates((False,) * problem.grid.dim)
+    return np.array([float(np.sum(density * line, dtype=np.float64)) / total for line in lines])
+
+
+def _label(problem: Problem, settings: SearchNumbers, cutoff: float | None, blur: float) -> str:
+    parts = [" x ".join(map(str, problem.grid.cells))]
+    if settings.bands == "grow":
+        parts.append(f"k <= {cutoff:g}")
+    if blur > 0:
+        parts.append(f"{problem.fluid.search(problem).blur_word} {blur:.3g} m")
+    return ", ".join(parts)

@@ -1,0 +1,1 @@
+"""Liquid: a body under a free surface."""

@@ -1,0 +1,126 @@
+"""A liquid as a scene has it: one field, "surface", its signed distance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from keyfluid.errors import BlowUp
+from keyfluid.fields import Field, density
+from keyfluid.fluids.liquid.steps import LiquidSteps
+from keyfluid.grid import Grid
+from keyfluid.models.liquid import LIQUID_ORDER, MCNAMARA_LIQUID_ORDER, LiquidOptions, filled
+from keyfluid.objectives import SurfaceKey, SurfaceMatch
+from keyfluid.operators.redistance import Redistance
+from keyfluid.problem import Fluid, Keyframe, Problem, SearchDefaults, TargetBody
+
+_MOST_CELLS = 40.0
+"""Cells that liquid may cross in a step before it is no longer a simulation of anything."""
+
+_JUMP = 0.1
+"""A liquid's objective jumps where cells become wet or dry, by about a tenth of a cell's share in it (a letter at 96^2:
+by 1.2e-4, with 900 cells wanted), and what jumps early is seen by every later keyframe; steps may go up by as much."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiquidFluid(Fluid):
+    """gravity: m/s^2 downwards; keep_volume: give back what a step loses; paper_order: McNamara's order of a step."""
+
+    name = "liquid"
+    drawn_as = "surface"
+
+    gravity: float
+    keep_volume: bool
+    paper_order: bool
+
+    @property
+    def weight(self) -> float:
+        return self.gravity
+
+    def amount(self, values: np.ndarray, spacing: float) -> np.ndarray:
+        """The share of each cell that it fills."""
+        return filled(values, spacing)
+
+    def acceleration(self, densities: Iterable[float]) -> float:
+        return abs(self.gravity)
+
+    def initial(self, grid: Grid, dtype: np.dtype, values: np.ndarray, bodies: Sequence[TargetBody]) -> Field:
+        """Signed distance to all bodies together, metres; positive everywhere if sources bring the first liquid.
+
+        A body's own distance counts its side against a wall as surface; redistancing takes only what borders on air.
+        """
+        phi = np.full(grid.cells, float(sum(grid.size)))
+        for body in bodies:
+            phi = np.minimum(phi, body.signed_distance(grid.cells, grid.spacing, 0.0))
+        return Redistance(grid).forward(density(grid, phi, dtype))[0]
+
+    def wanted(self, problem: Problem, key: Keyframe) -> np.ndarray:
+        grid = problem.grid
+        return key.body.signed_distance(grid.cells, grid.spacing, key.frame / problem.fps)
+
+    def steps(self, problem: Problem) -> LiquidSteps:
+        own = LiquidOptions(
+            gravity=[-float(self.gravity) if axis == problem.up else 0.0 for axis in range(problem.grid.dim)],
+            viscosity=self.viscosity,
+            keep_volume=self.keep_volume,
+            sequence=MCNAMARA_LIQUID_ORDER if self.paper_order else LIQUID_ORDER,
+        )
+        return LiquidSteps(problem, own)
+
+    def match(
+        self, problem: Problem, frames: tuple[int, int], blur: float, pyramid: int | None = None
+    ) -> SurfaceMatch | None:
+        """Of signed distances; blur: w of gamma."""
+        steps, keys = problem.steps_per_frame or 1, []
+        for key in problem.keyframes:
+            target = distance_wanted(problem, key, key.frame)
+            mask = None if key.mask is None else density(problem.grid, key.mask, problem.dtype)
+            for frame in key.acting(frames[0], min(frames[1], problem.frames)):
+                keys.append(SurfaceKey(frame * steps, target, key.weight, mask))
+        return SurfaceMatch(keys, blur) if keys else None
+
+    def search(self, problem: Problem) -> SearchDefaults:
+        dx, keys = problem.grid.spacing, problem.keyframes
+        asked = [key.target if key.mask is None else key.target * key.mask for key in keys]
+        wet = sum(np.count_nonzero(target > 0.5) for target in asked) / max(len(asked), 1)
+        return SearchDefaults(
+            spacing=2 * dx, time="step", tau=0.0, iterations=75, blur=(4 * dx, 2 * dx, dx), blur_word="w", shear=0.0,
+            coarse=0, own_gamma=True, sources=True, shooting=False, guarded=False, trials=8,
+            slack=_JUMP / max(wet, 1.0),
+        )  # fmt: skip
+
+    def cells_crossed(self, problem: Problem, speed: float, dt: float, time: float) -> float:
+        cells = speed * dt / problem.grid.spacing
+        if cells > _MOST_CELLS:
+            raise BlowUp(
+                f"time.steps_per_frame: at {time:.3g} s the liquid crosses {cells:.0f} cells in a step; "
+                'take more steps per frame, or "auto"'
+            )
+        return cells
+
+    def score(self, key: Keyframe, ratio: float) -> dict[str, float]:
+        return {} if key.empty else {"volume_error": ratio - 1}
+
+    def totals(
+        self, masses: Sequence[float], given: float, numbers: Mapping[str, float]
+    ) -> dict[str, dict[str, float]]:
+        """Volume at the start and the end (m^2 or m^3), what sources and taps gave, and how much was neither.
+
+        sourced: given by the control's sources; churn: volume they turned from air to liquid or back, over the
+        liquid's, summed over steps: sources that move liquid about give none in all.
+        """
+        if not masses:
+            return {self.name: {}}
+        start, end = masses[0], masses[-1]
+        lost = (end - start - given) / (start + given) if start + given > 0 else 0.0
+        volumes = {"volume_start": start, "volume_end": end, "given": given, "volume_error": lost}
+        return {self.name: {**volumes, **{name: numbers.get(name, 0.0) for name in ("sourced", "churn")}}}
+
+
+def distance_wanted(problem: Problem, key: Keyframe, frame: float) -> Field:
+    """A keyframe's signed distance at a frame, marched like the liquid's own."""
+    grid = problem.grid
+    distance = key.body.signed_distance(grid.cells, grid.spacing, frame / problem.fps)
+    return Redistance(grid).forward(density(grid, distance, problem.dtype))[0]

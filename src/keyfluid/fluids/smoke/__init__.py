@@ -1,0 +1,1 @@
+"""Smoke: densities carried by air."""

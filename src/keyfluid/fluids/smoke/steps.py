@@ -1,0 +1,81 @@
+"""A scene's smoke, step by step: the engine's model with the scene's sources, bodies and forces in place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from keyfluid.fields import Field
+from keyfluid.fluids.smoke.watch import StepWatch
+from keyfluid.grid import Kind
+from keyfluid.models.smoke import Emitter, Smoke, SmokeOptions
+from keyfluid.models.state import State
+from keyfluid.problem import Advance, Clock, Emission, Problem
+
+_MODELS = 4
+"""Step lengths whose models are kept; a hierarchy of the pressure solver lives in each."""
+
+
+class SmokeSteps:
+    """advance(state, clock, force) takes one step of the scene's smoke; own: what the smoke itself is like."""
+
+    def __init__(self, problem: Problem, own: SmokeOptions) -> None:
+        self.problem, engine = problem, problem.engine
+        self._options = replace(
+            own,
+            dtype=problem.dtype,
+            densities=tuple(problem.densities),
+            up=problem.up,
+            solids=problem.solids if problem.solids.move else problem.solids(0.0),
+            emitters=[self._emitter(source) for source in problem.sources],
+            order=engine.order,
+            feet=engine.feet,
+            interpolation=engine.interpolation,
+        )
+        self._models: dict[float, Smoke] = {}
+
+    def model(self, dt: float) -> Smoke:
+        """The model for steps of `dt` seconds."""
+        if dt not in self._models:
+            if len(self._models) >= _MODELS:
+                self._models.pop(next(iter(self._models)))
+            self._models[dt] = Smoke(self.problem.grid, dt, self._options)
+        return self._models[dt]
+
+    def advance(self, state: State, clock: Clock, force: Field | None = None, source: Field | None = None) -> Advance:
+        """One step; `force` on faces, m/s^2. Sources of the control are for liquids only."""
+        assert source is None
+        inputs = self.rates(clock)
+        if force is not None:
+            inputs["force"] = force
+        watch = StepWatch(self.problem, clock.time)
+        after = self.model(clock.dt).step(state, inputs, clock.index, watch)
+        return Advance(after, watch.carrier, force, watch.emitted, cells=watch.cells)
+
+    def _emitter(self, source: Emission) -> Emitter:
+        """Held regions and winds; a source with a rate holds nothing and only blows."""
+        problem = self.problem
+        share = Field.of(problem.grid, Kind.CENTRES, source.mask, dtype=problem.dtype)
+        held = source.density is not None
+        mask_of_wind, wind = source.wind(problem.grid) if source.velocity is not None else (None, None)
+        start, stop = source.span(problem.fps)
+        return Emitter(
+            mask=share if held else share.zeros_like(),
+            density=share.like(share.data * 0 + (source.density or 0.0)) if held else share.zeros_like(),
+            name=source.field,
+            velocity_mask=mask_of_wind,
+            velocity=wind,
+            start=start,
+            stop=stop,
+        )
+
+    def rates(self, clock: Clock) -> dict[str, Field]:
+        """Density per second that sources with a rate add in a step."""
+        problem = self.problem
+        rates: dict[str, Field] = {}
+        for source in problem.sources:
+            if source.rate is None or not source.active(clock.time, problem.fps):
+                continue
+            given = Field.of(problem.grid, Kind.CENTRES, source.rate * source.mask, dtype=problem.dtype)
+            key = f"source.{source.field}"
+            rates[key] = rates[key] + given if key in rates else given
+        return rates

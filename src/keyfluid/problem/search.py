@@ -1,0 +1,34 @@
+"""What a search for a fluid's forces takes where the scene leaves it open, and what it can't take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchDefaults:
+    """Keys of [control] that depend on the fluid, and how its objective behaves.
+
+    spacing, blur        metres; blur_word: what a width of the blur is called in labels
+    coarse               halvings of the grid to begin with, at most
+    own_gamma            the fluid has one gamma, whose widths are `blur`; other words of control.gamma are refused
+    sources, shooting    whether control.sources and schedule = "shooting" can be used
+    guarded              whether a search refuses to begin with a speed that makes no sense
+    trials, slack        of the line search; slack: by how much the objective may jump (optimise/lbfgs.py)
+    """
+
+    spacing: float
+    time: Literal["step", "windows", "integrated"]
+    tau: float
+    iterations: int
+    blur: tuple[float, ...]
+    blur_word: str
+    shear: float
+    coarse: int
+    own_gamma: bool
+    sources: bool
+    shooting: bool
+    guarded: bool
+    trials: int
+    slack: float

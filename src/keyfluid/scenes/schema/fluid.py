@@ -1,0 +1,27 @@
+"""What the tables of all fluids share, so that nothing else has to ask which fluid a scene has."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import field_validator
+
+from keyfluid.tables import Table
+
+
+class FluidTable(Table):
+    """A fluid's table. `initial`: bodies at the start (field, density, velocity, mass); `field`: kinds (name, colour).
+
+    table      its key in the scene
+    reserved   names that its fields can't have
+    reusable   whether other scenes can take frames of its runs, or edit them
+    """
+
+    table: ClassVar[str]
+    reserved: ClassVar[tuple[str, ...]] = ()
+    reusable: ClassVar[bool] = False
+
+    @field_validator("initial", mode="before", check_fields=False)
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return [value] if isinstance(value, dict) else value

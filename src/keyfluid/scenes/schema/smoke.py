@@ -1,0 +1,84 @@
+"""[smoke]: densities carried by air."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from keyfluid.scenes.schema.bodies import MOST_BODIES, Body
+from keyfluid.scenes.schema.fluid import FluidTable
+from keyfluid.tables import (
+    ColourValue,
+    FieldName,
+    NotNegative,
+    Number,
+    Positive,
+    Table,
+    Vector,
+    Wants,
+    is_number,
+    no_more_than,
+)
+
+DEFAULT_FIELD = "density"
+MOST_FIELDS = 32
+
+
+class SmokeField(Table):
+    """One kind of smoke; several share the air."""
+
+    name: FieldName = Field(..., description="what `field =` refers to, and the grid's name in VDB files")
+    colour: ColourValue = Field(
+        default="#f4f4f2", description="in pictures: a name, '#rrggbb' or three numbers from 0 to 1"
+    )
+
+
+class Initial(Body):
+    """Smoke that is there at frame 0."""
+
+    field: FieldName | None = Field(default=None, description="the kind of smoke; default: the first of smoke.field")
+    density: Positive = Field(
+        default=1.0, description="of the smoke where the body is full; multiplies the values of vdb and npy"
+    )
+    velocity: Vector | None = Field(
+        default=None, description="of the air inside it at the start, m/s; default: at rest"
+    )
+    mass: (
+        Annotated[
+            float | Literal["first-key"],
+            Wants(
+                'a number above 0 or "first-key"',
+                lambda v: v == "first-key" if isinstance(v, str) else is_number(v) and v > 0,
+            ),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="density times volume (m^2 in 2D, m^3 in 3D): the body is resized to it; "
+        '"first-key": to the mass '
+        "of the first keyframe of its field, which then keeps its size; default: its own size",
+    )
+
+
+class SmokeTable(FluidTable):
+    """The smoke and how the air under it behaves."""
+
+    table: ClassVar[str] = "smoke"
+    reserved: ClassVar[tuple[str, ...]] = ("vel", "velocity", "force", "target", "temperature", "Cd", "surface")
+    reusable: ClassVar[bool] = True
+
+    initial: Annotated[list[Initial], no_more_than(MOST_BODIES)] = Field(
+        default=[], description="what is there at the start: a table, or several ([[smoke.initial]])"
+    )
+    field: Annotated[list[SmokeField], no_more_than(MOST_FIELDS)] = Field(
+        default=[SmokeField(name=DEFAULT_FIELD)], description='kinds of smoke; default: one, named "density"'
+    )
+    buoyancy: Number = Field(
+        default=0.0, description="upward acceleration of air filled with smoke of density 1, m/s^2"
+    )
+    viscosity: NotNegative = Field(default=0.0, description="kinematic viscosity of the air, m^2/s")
+    vorticity: NotNegative = Field(
+        default=0.0,
+        description="strength of vorticity confinement, 1/s: Fedkiw 2001's epsilon, weaker on finer grids",
+    )
