@@ -25,7 +25,8 @@ SOURCE = ROOT / "src" / "keyfluid"
 DRAWING = ROOT / "docs" / "images" / "architecture.svg"
 
 GROUND = "grid, fields, errors"
-METHODS = "controllers/METHOD"
+NAMED = {"controllers/*": "controllers/METHOD", "fluids/*": "fluids/FLUID"}
+"""Boxes that stand for every folder of a room."""
 WORDS = {
     "cli": "commands, progress lines, exit codes",
     "studio": "the browser studio",
@@ -40,8 +41,10 @@ WORDS = {
     "io/run": "format of a run folder",
     "io/vdb": "OpenVDB files",
     "io": "atomic writes, array containers, limits",
-    METHODS: "one folder per method: settings and algorithm",
+    "controllers/METHOD": "one folder per method: settings and algorithm",
     "controllers": "what methods share: the march through time",
+    "fluids/FLUID": "one folder per fluid: steps, limits, numbers",
+    "fluids": "what fluids share",
     "problem": "what a method is given, as frozen data",
     "objectives": "what is minimised",
     "controls": "control vector to forces, and back",
@@ -93,7 +96,7 @@ def drawn_room(file: str) -> str | None:
     assert room is not None, f"{file} has no layer"
     if room.height == 0:
         return GROUND
-    return {"": None, "__main__": "cli", "controllers/*": METHODS}.get(room.entry, room.name)
+    return {"": None, "__main__": "cli", **NAMED}.get(room.entry, room.name)
 
 
 def arrows_of(source: Path) -> Counter[tuple[str, str]]:
@@ -108,8 +111,7 @@ def arrows_of(source: Path) -> Counter[tuple[str, str]]:
 
 def rooms_in_order() -> list[tuple[int, str]]:
     """Every box that could be drawn, from the top, with its layer."""
-    named = {"controllers/*": METHODS}
-    upper = [(i, named.get(entry, entry)) for i, layer in enumerate(LAYERS[:-1]) for entry in layer]
+    upper = [(i, NAMED.get(entry, entry)) for i, layer in enumerate(LAYERS[:-1]) for entry in layer]
     return [*((i, name) for i, name in upper if name != "__main__"), (len(LAYERS) - 1, GROUND)]
 
 

@@ -60,10 +60,10 @@ class FieldPlan:
         solid: np.ndarray,
     ) -> None:
         self.name, self.scene, self.grid, self._solid = name, scene, grid, solid
-        self._starts = [(i, body) for i, body in starts if scene.field_of(scene.starts[i]) == name]
+        self._starts = [(i, body) for i, body in starts if scene.field_of(scene.fluid.initial[i]) == name]
         self.sources = [source for source in sources if source.field == name]
         self.peak = max(
-            [scene.starts[i].density * body.peak for i, body in self._starts]
+            [scene.fluid.initial[i].density * body.peak for i, body in self._starts]
             + [source.density for source in self.sources if source.density is not None],
             default=1.0,
         )
@@ -83,7 +83,7 @@ class FieldPlan:
 
     def size_starts(self, keys: list[tuple[int, PlacedBody]], known: np.ndarray | None = None) -> None:
         """Draw the starts, those with mass = "first-key" last; known: their densities in a run that is edited."""
-        entries = self.scene.starts
+        entries = self.scene.fluid.initial
         for i, body in sorted(self._starts, key=lambda start: entries[start[0]].mass == "first-key"):
             entry, path = entries[i], start_path(self.scene, i)
             try:

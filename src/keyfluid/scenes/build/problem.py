@@ -8,7 +8,7 @@ fields and the lines to print before a run. Mass (DESIGN.md): see keyframes.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,8 +32,10 @@ from keyfluid.scenes.build.start_values import velocity_of_starts
 from keyfluid.scenes.schema.check_bodies import kinds_of
 from keyfluid.scenes.schema.checks import check, start_path
 from keyfluid.scenes.schema.faults import raise_any
+from keyfluid.scenes.schema.liquid import LiquidInitial
 from keyfluid.scenes.schema.load import preview
 from keyfluid.scenes.schema.scene import Scene
+from keyfluid.scenes.schema.smoke import Initial
 from keyfluid.shapes.arrays import LARGEST_DENSITY
 
 _OFF_SIZE = 0.02
@@ -202,9 +204,10 @@ class _Builder:
         return found
 
     def _starts(self) -> list[tuple[int, PlacedBody]]:
+        entries: Sequence[Initial | LiquidInitial] = self.scene.fluid.initial
         found = []
-        for i, entry in enumerate(self.scene.starts):
-            self.told("reading start", i + 1, len(self.scene.starts))
+        for i, entry in enumerate(entries):
+            self.told("reading start", i + 1, len(entries))
             with self.at(f"{start_path(self.scene, i)}.{kinds_of(entry)[0]}"):
                 placed = place(entry, self.scene)
                 if placed.leaves_domain(self.grid)[0]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from keyfluid.errors import SceneError
 from keyfluid.scenes.schema.bodies import SolidBody
 from keyfluid.scenes.schema.check_bodies import check_axes, check_body, check_run, check_turn
 from keyfluid.scenes.schema.faults import nearest
+from keyfluid.scenes.schema.liquid import LiquidInitial
 from keyfluid.scenes.schema.scene import MOST_TARGETS, KeyframeEntry, Scene, Source
 from keyfluid.scenes.schema.smoke import Initial
 
@@ -26,12 +27,12 @@ def check(scene: Scene) -> list[SceneError]:
 def start_path(scene: Scene, index: int) -> str:
     """A single start is usually written as one table, without an index."""
     path = f"{scene.fluid.table}.initial"
-    return path if len(scene.starts) == 1 else f"{path}[{index}]"
+    return path if len(scene.fluid.initial) == 1 else f"{path}[{index}]"
 
 
 def all_bodies(scene: Scene) -> Iterator[tuple[str, SolidBody]]:
     """Every body of the scene with its key path."""
-    for i, start in enumerate(scene.starts):
+    for i, start in enumerate(scene.fluid.initial):
         yield start_path(scene, i), start
     for name, entries in (
         ("source", scene.source),
@@ -102,11 +103,12 @@ def _bodies(scene: Scene) -> Iterator[SceneError]:
 
 
 def _starts(scene: Scene) -> Iterator[SceneError]:
-    if not scene.starts and not scene.source:
+    starts: Sequence[Initial | LiquidInitial] = scene.fluid.initial
+    if not starts and not scene.source:
         what = scene.fluid.table
         yield SceneError(f"{what}.initial", f"there is no {what}; give a start here, or a [[source]]")
     sized: set[str] = set()
-    for i, start in enumerate(scene.starts):
+    for i, start in enumerate(starts):
         field = scene.field_of(start) if scene.fluid.field else ""
         if start.mass != "first-key":
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -311,15 +311,10 @@ class Scene(Table):
     def dimension(self) -> int:
         return len(self.domain.size)
 
-    @property
+    @cached_property
     def fluid(self) -> SmokeTable | LiquidTable:
         """The table of the scene's fluid."""
         return self.liquid or self.smoke
-
-    @property
-    def starts(self) -> Sequence[Initial | LiquidInitial]:
-        """What is there at frame 0."""
-        return self.fluid.initial
 
     def field_of(self, entry: Initial | LiquidInitial | Source | KeyframeEntry | PictureEntry) -> str:
         """The name of the kind of fluid an entry refers to."""
