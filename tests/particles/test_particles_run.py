@@ -16,7 +16,7 @@ from keyfluid.controllers.particles.lattice_effects import Projection
 from keyfluid.controllers.particles.simulation import ParticleSimulation
 from keyfluid.io.ply import read_ply
 from keyfluid.operators.project import relative_divergence
-from keyfluid.runs.watch import Watch
+from keyfluid.runs.watch import SceneWatch
 
 
 def begun(*overrides):
@@ -95,7 +95,7 @@ def test_watch_takes_up_control_and_draws(tmp_path):
     said, made = [], []
 
     def watch(folder):
-        made.append(Watch(problem, path, (), folder, said.append))
+        made.append(SceneWatch(problem, path, (), folder, said.append))
         return made[0]
 
     def progress(done):

@@ -9,7 +9,7 @@ from keyfluid.problem import FrameRecord
 from keyfluid.runs.preview import Preview
 from keyfluid.runs.progress import Progress, Reporter
 from keyfluid.runs.recorder import Recorder
-from keyfluid.runs.watch import Watch
+from keyfluid.runs.watch import SceneWatch
 
 
 class RunShell:
@@ -18,7 +18,7 @@ class RunShell:
     def __init__(self, recorder: Recorder, reporter: Reporter) -> None:
         self.recorder, self.reporter = recorder, reporter
         self.preview = Preview(recorder)
-        self.watch: Watch | None = None
+        self.watch: SceneWatch | None = None
         self.has_frames, self.checkpoint = recorder.has_frames, recorder.checkpoint
         self.log, self.count, self.show = recorder.log, recorder.count, self.preview.show
 
