@@ -113,7 +113,7 @@ def test_watch_takes_up_control_and_draws(tmp_path):
     changes = json.loads((tmp_path / "out" / "changes.json").read_text())
     assert [(change["frame"], change["control"]["strength"]) for change in changes] == [(3, 9.0)]
     assert any("applied from frame 3" in line for line in said)
-    assert sum("faults" in line for line in said) == 2
+    assert sum("has errors" in line for line in said) == 2
     again = keyfluid.LiveRun.replay(SCENE, changes, 5)
     assert np.array_equal(again.markers(), result.frames[5].particles["density.markers"])
     resumed = keyfluid.resume(tmp_path / "out", from_frame=4)
