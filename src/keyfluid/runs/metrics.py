@@ -5,7 +5,7 @@ relative_error    |rho - rho*| / |rho*| in L2; where a keyframe has a mask, both
 iou               cells above half the target's maximum in both, over cells above it in either
 mass_ratio        mass of rho over mass of rho*
 pictures          of [[picture]]: |seen - wanted| / |wanted| in L2, by frame
-flows             of [[flow]]: root mean square of v - v* in its region, over the speed asked for (for rest, over the
+flows             of [[flow]]: root mean square of v - v* in its region, over the target speed (for rest, over the
                   longest side in the time there), by frame
 transported_iou   iou of the start carried through the stored velocities (flow_map.py)
 mass_drift        (mass at the end - mass at the start - mass from sources) / (mass at the start + mass from
@@ -79,7 +79,7 @@ def score_keyframes(problem: Problem, frames: Frames, until: int) -> list[dict[s
 
 
 def score_others(problem: Problem, frames: Frames, until: int) -> dict[str, list[dict[str, Any]]]:
-    """Pictures and velocities asked for up to frame `until`; without the names of what the scene has none of."""
+    """Errors of target pictures and velocities up to frame `until`; only the kinds that the scene has."""
     found: dict[str, list[dict[str, Any]]] = {}
     for picture in problem.pictures:
         if picture.frame <= until:
