@@ -102,8 +102,8 @@ def child(scene: str, sets: Sequence[str], folder: str, threads: int) -> None:
     import time
 
     import keyfluid
+    from keyfluid.runs.progress import Progress
     from keyfluid.runs.run import plan_run
-    from keyfluid.runs.session import Progress
     from keyfluid.scenes import load_scene
     from keyfluid.scenes.build.problem import build
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from _spacetime_print import head, line, plots, save
 
-from keyfluid.controllers.spacetime.flow import Flow, dot, peak
+from keyfluid.controllers.spacetime.flow import FlowEquations, dot, peak
 from keyfluid.controllers.spacetime.gauss_newton import GaussNewton
 from keyfluid.controllers.spacetime.multigrid import Multigrid
 from keyfluid.grid import Grid, Kind
@@ -25,7 +25,7 @@ LARGE = 2_000_000
 
 def guided(
     cells: Sequence[int], steps: int, courant: float, sides: str, dtype: Any = np.float32
-) -> tuple[Flow, np.ndarray]:
+) -> tuple[FlowEquations, np.ndarray]:
     """A smooth random guide without divergence, the same physical field on every grid."""
     grid = Grid(cells, boundary=sides)
     rng = np.random.default_rng(0)
@@ -45,7 +45,7 @@ def guided(
             component += (wave[..., None] * np.sin(rate * moments + phase[3])).astype(dtype)
     guide = solenoidal.project(guide)
     guide *= guide.dtype.type(courant / peak(guide))
-    return Flow(grid, solenoidal), guide
+    return FlowEquations(grid, solenoidal), guide
 
 
 def cycles(

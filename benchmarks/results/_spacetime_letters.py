@@ -12,7 +12,7 @@ from _spacetime_print import IMAGES, head, line, plots, save
 
 from keyfluid.controllers.spacetime.advection import Advection
 from keyfluid.controllers.spacetime.controller import SpacetimePlan, goal_error, memory_plan, pyramid
-from keyfluid.controllers.spacetime.shooting import Shooting
+from keyfluid.controllers.spacetime.shooting import SingleShooting
 from keyfluid.render import filmstrip, save_png
 
 PATIENCE = 6
@@ -91,7 +91,7 @@ def lbfgs(small: bool) -> None:
     for scaled in (False, True):
         flow = plan.flow(False)
         advection = Advection(flow, plan.units.inside(case.problem), plan.goals, plan.transport(), pyramid(flow.grid))
-        shooting = Shooting(flow, advection, plan.settings.force_weight, plan.steps, scaled)
+        shooting = SingleShooting(flow, advection, plan.settings.force_weight, plan.steps, scaled)
         began, cpu, reached = time.perf_counter(), time.process_time(), []
 
         def told(state: Any, change: float, cpu: float = cpu, reached: list[float] = reached) -> bool:

@@ -14,9 +14,9 @@ from unittest.mock import patch
 import numpy as np
 
 import keyfluid
-from keyfluid.controllers.keyframes.evaluation import Evaluation
-from keyfluid.controllers.keyframes.replay import state_after
-from keyfluid.controllers.keyframes.windows import Pieces
+from keyfluid.controllers.optimised.evaluation import Evaluation
+from keyfluid.controllers.optimised.forces import JoinedForces
+from keyfluid.controllers.optimised.replay import state_after
 from keyfluid.render import filmstrip, save_png
 from keyfluid.runs.pictures import Painter
 from keyfluid.runs.run import RunResult, choose_threads, run_problem
@@ -193,7 +193,7 @@ def compile_first(scene: str, changes: Sequence[str] = ()) -> None:
 
 def densities_at(evaluation: Evaluation, vector: np.ndarray, frame: int) -> Mapping[str, np.ndarray]:
     """The smoke at a frame under the forces of a control vector."""
-    state = state_after(evaluation.problem, Pieces().and_then(evaluation.control, vector), frame)
+    state = state_after(evaluation.problem, JoinedForces().and_then(evaluation.control, vector), frame)
     return {name: state[name].array for name in evaluation.problem.densities}
 
 

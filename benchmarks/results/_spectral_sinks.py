@@ -53,7 +53,7 @@ MODELS = {"loose: advected unprojected, 1e-3, Euler": loose, "exact: projected f
 
 
 def optimise(problem: BuiltScene, model: Smoke, basis: type, iterations: int) -> Outcome:
-    """A force per step, no price, L-BFGS from rest."""
+    """A force per step, no penalty, L-BFGS from rest."""
     steps = problem.frames
     control = Control(basis(problem.grid, problem.dtype), Timing("step", steps, model.dt))
     rollout, start = Rollout(model, steps), model.initial_state(**problem.densities)

@@ -19,7 +19,7 @@ sys.path.insert(0, str(HERE.parent))
 
 import keyfluid  # noqa: E402
 from keyfluid.controllers.particles.control import ControlParticles  # noqa: E402
-from keyfluid.controllers.particles.simulation import Simulation  # noqa: E402
+from keyfluid.controllers.particles.simulation import ParticleSimulation  # noqa: E402
 from keyfluid.controllers.particles.streams import Stream, key  # noqa: E402
 from keyfluid.controllers.particles.targets import TargetShape  # noqa: E402
 from keyfluid.controllers.particles.vortices import Vortices  # noqa: E402
@@ -57,14 +57,14 @@ vortex_energy = 100.0
 """
 
 
-def begun(scene: str | Path, *overrides: str) -> Simulation:
+def begun(scene: str | Path, *overrides: str) -> ParticleSimulation:
     problem = keyfluid.build(keyfluid.load_scene(scene, overrides))
-    simulation = Simulation(problem, problem.scene.control)
+    simulation = ParticleSimulation(problem, problem.scene.control)
     simulation.begin()
     return simulation
 
 
-def frames_of(simulation: Simulation, first: int, last: int) -> list[float]:
+def frames_of(simulation: ParticleSimulation, first: int, last: int) -> list[float]:
     """Seconds of each frame."""
     spent = []
     for frame in range(first, last + 1):
@@ -245,7 +245,7 @@ def vortices() -> None:
     print("### Vortex velocity on a lattice against the direct sum, 2,000 vortices of mean radius 0.05 m\n")
     print(table(rows))
     problem = keyfluid.build(keyfluid.load_scene(LETTER))
-    settings = Simulation(problem, problem.scene.control).settings
+    settings = ParticleSimulation(problem, problem.scene.control).settings
     total, weighted = found.omega.sum(axis=1, dtype=np.float64), (found.radius**3 * found.omega).sum(axis=1)
     size, sizes = float(np.abs(found.omega).sum()), np.linalg.norm(found.omega, axis=0)
     before = found.omega.copy()
@@ -288,7 +288,7 @@ def targets() -> None:
     print(f"5,000 target particles of the beast, vertices moved by an affine map: off by {error:.1e} m at most.\n")
 
 
-def measured(simulation: Simulation, frame: int) -> tuple[float, float]:
+def measured(simulation: ParticleSimulation, frame: int) -> tuple[float, float]:
     """Share of markers within r_c of the target, and the IoU of their blurred density with it at half of full."""
     problem, grid, cloud = simulation.problem, simulation.grid, simulation.clouds[0]
     turn = acting(cloud.turns, frame)
@@ -300,7 +300,7 @@ def measured(simulation: Simulation, frame: int) -> tuple[float, float]:
     return float(near.mean()), float((smoke & inside).sum() / (smoke | inside).sum())
 
 
-def stop_redistributing(simulation: Simulation) -> None:
+def stop_redistributing(simulation: ParticleSimulation) -> None:
     simulation.settings = replace(simulation.settings, redistributions=0)
     for cloud in simulation.clouds:
         cloud.settings = simulation.settings
@@ -389,7 +389,7 @@ def extras() -> None:
         ],
     }
     rows = []
-    from keyfluid.controllers.particles.extras import Projection
+    from keyfluid.controllers.particles.lattice_effects import Projection
     from keyfluid.operators.project import relative_divergence
 
     for name, overrides in cases.items():

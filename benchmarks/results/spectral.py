@@ -38,7 +38,7 @@ IDEAS: dict[str, list[str]] = {
     "+ coarse grids first": ["control.coarse=2"],
     "+ shear penalty (the default)": ["control.coarse=2", "control.shear=1"],
 }
-"""Each row against the bare optimiser: no coarse grid, no price. Gauss-Newton-CG and a start from optimal transport:
+"""Each row against the bare optimiser: no coarse grid, no penalty. Gauss-Newton-CG and a start from optimal transport:
 spectral_alternatives.py."""
 BARE = ["control.coarse=0", "control.shear=0", "control.gamma=none", "control.iterations=200", "control.tau=0"]
 SETTINGS = {

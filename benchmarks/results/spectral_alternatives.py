@@ -15,10 +15,10 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from keyfluid.controllers.keyframes.evaluation import Evaluation
-from keyfluid.controllers.keyframes.places import optimiser_of
-from keyfluid.controllers.keyframes.settings import SearchNumbers
-from keyfluid.controllers.keyframes.stages import Stage, plan_stages
+from keyfluid.controllers.optimised.evaluation import Evaluation
+from keyfluid.controllers.optimised.minimise import optimiser_of
+from keyfluid.controllers.optimised.settings import SearchNumbers
+from keyfluid.controllers.optimised.stages import Stage, plan_stages
 from keyfluid.controls import ControlForcing
 from keyfluid.fields import Field
 from keyfluid.grid import Kind

@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 _WHERE = {
     "KeyfluidError": "errors",
     "LiveRun": "runs.live",
-    "Progress": "runs.session",
+    "Progress": "runs.progress",
     "RunResult": "runs.run",
     "Scene": "scenes",
     "SceneErrors": "errors",

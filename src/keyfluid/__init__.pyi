@@ -3,11 +3,11 @@
 from keyfluid.errors import KeyfluidError as KeyfluidError
 from keyfluid.errors import SceneErrors as SceneErrors
 from keyfluid.runs.live import LiveRun as LiveRun
+from keyfluid.runs.progress import Progress as Progress
 from keyfluid.runs.run import RunResult as RunResult
 from keyfluid.runs.run import open_run as open_run
 from keyfluid.runs.run import resume as resume
 from keyfluid.runs.run import run as run
-from keyfluid.runs.session import Progress as Progress
 from keyfluid.scenes import Scene as Scene
 from keyfluid.scenes import dump_scene as dump_scene
 from keyfluid.scenes import load_scene as load_scene

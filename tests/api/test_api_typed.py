@@ -62,8 +62,17 @@ def checked(environment, path, *options):
     return done.stdout.splitlines()
 
 
+def test_the_wheel_has_every_file_of_the_package(installed):
+    """A line of .gitignore is enough to leave a folder out."""
+    package = next(installed.glob("[Ll]ib/**/keyfluid/py.typed")).parent
+    source = ROOT / "src" / "keyfluid"
+    tracked = [path for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    assert [path for path in tracked if not (package / path.relative_to(source)).is_file()] == []
+    assert not [folder for folder in {path.parent for path in tracked} if not (folder / "__init__.py").is_file()]
+
+
 def test_a_users_script_has_no_any_but_numpys(installed, tmp_path):
-    script = shutil.copy(SCRIPT, tmp_path)
+    script = Path(shutil.copy(SCRIPT, tmp_path))
     said = checked(installed, script, "--disallow-any-expr")
     assert [line for line in said if "ndarray" not in line] == []
     assert len(said) == 1, "an array of numpy has Any in its type"
@@ -79,6 +88,7 @@ def test_types_are_the_ones_that_are_meant(installed, tmp_path):
         assert re.fullmatch(f'note: Revealed type is "{wanted}"', said[number])
     for number, wanted in enumerate(WRONG.values(), 2 + len(REVEALED)):
         assert wanted in said[number]
+    assert len(said) == len(REVEALED) + len(WRONG), "no fault is found where there is none"
 
 
 def test_without_the_marker_a_checker_sees_nothing(installed, tmp_path):
@@ -86,7 +96,7 @@ def test_without_the_marker_a_checker_sees_nothing(installed, tmp_path):
     marker = next(installed.glob("[Ll]ib/**/keyfluid/py.typed"))
     marker.rename(marker.with_suffix(".gone"))
     try:
-        said = checked(installed, shutil.copy(SCRIPT, tmp_path))
+        said = checked(installed, Path(shutil.copy(SCRIPT, tmp_path)))
     finally:
         marker.with_suffix(".gone").rename(marker)
     assert any("missing library stubs or py.typed marker" in line for line in said)

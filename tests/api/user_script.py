@@ -5,7 +5,7 @@ from pathlib import Path
 import keyfluid
 
 
-def told(progress: keyfluid.Progress) -> None:
+def show(progress: keyfluid.Progress) -> None:
     left = "" if progress.seconds_left is None else f", {progress.seconds_left:.0f} s left"
     print(f"{progress.done} of {progress.total} {progress.unit}s{left}")
 
@@ -21,7 +21,7 @@ def main(path: Path, folder: Path) -> dict[int, float]:
     except keyfluid.SceneErrors as faults:
         raise SystemExit("\n".join(fault.key for fault in faults.faults)) from None
     (folder / "half.toml").write_text(keyfluid.dump_scene(keyfluid.preview(scene, scene.domain.resolution // 2)))
-    result = keyfluid.run(scene, folder / "run", progress=told, should_stop=(folder / "stop").exists)
+    result = keyfluid.run(scene, folder / "run", progress=show, should_stop=(folder / "stop").exists)
     if not result.finished:
         result = keyfluid.resume(folder / "run", threads=2)
     last = keyfluid.open_run(folder / "run").frames[-1]

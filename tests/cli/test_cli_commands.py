@@ -211,7 +211,7 @@ def test_a_scene_that_takes_long_to_draw_says_so(keyfluid, scene, tmp_path, monk
     code, _, err = keyfluid("run", scene, "-o", tmp_path / "quick")
     assert code == 0
     assert "drawing keyframe" not in err
-    monkeypatch.setattr("keyfluid.runs.session._PATIENCE", 0.0)
+    monkeypatch.setattr("keyfluid.runs.progress._PATIENCE", 0.0)
     code, _, err = keyfluid("run", scene, "-o", tmp_path / "slow")
     assert code == 0
     assert "drawing keyframe 1 of 2\n" in err

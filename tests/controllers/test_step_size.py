@@ -10,9 +10,9 @@ import pytest
 
 import keyfluid
 from keyfluid.cli.summary import summary
-from keyfluid.controllers.keyframes.evaluation import Evaluation
-from keyfluid.controllers.keyframes.settings import SearchNumbers
-from keyfluid.controllers.keyframes.stages import plan_stages
+from keyfluid.controllers.optimised.evaluation import Evaluation
+from keyfluid.controllers.optimised.settings import SearchNumbers
+from keyfluid.controllers.optimised.stages import plan_stages
 from keyfluid.controllers.step_size import ABOUT
 from keyfluid.errors import BlowUp, KeyfluidError
 from keyfluid.rollout import Rollout
@@ -143,7 +143,7 @@ def test_forces_of_spacetime_that_blow_up_the_engine_end_nothing(monkeypatch):
 
 def test_films_on_the_way_make_no_note(monkeypatch):
     """They are made when somebody has waited long enough: two runs of a scene would differ."""
-    monkeypatch.setattr("keyfluid.runs.session.Session.show_due", property(lambda self: True))
+    monkeypatch.setattr("keyfluid.runs.preview.Preview.due", property(lambda self: True))
     often = keyfluid.run(text("spectral", FAST))
     monkeypatch.undo()
     seldom = keyfluid.run(text("spectral", FAST))
@@ -207,8 +207,8 @@ def test_a_preview_of_forces_yet_to_be_tamed_ends_nothing(monkeypatch):
         films.append(arguments)
         raise BlowUp("too fast")
 
-    monkeypatch.setattr("keyfluid.runs.session.Session.show_due", property(lambda self: True))
-    monkeypatch.setattr("keyfluid.controllers.keyframes.search.replay", blows_up)
+    monkeypatch.setattr("keyfluid.runs.preview.Preview.due", property(lambda self: True))
+    monkeypatch.setattr("keyfluid.controllers.optimised.record.replay", blows_up)
     with pytest.raises(BlowUp, match="too fast"):
         keyfluid.run(text("spectral", CALM))
     *previews, last = [final for *_, final in films]

@@ -10,10 +10,12 @@ import pytest
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.container import check_arrays, load_arrays, save_arrays
-from keyfluid.io.run.checkpoints import BEFORE, LAST, Checkpoints
+from keyfluid.io.run.checkpoints import Checkpoints
 from keyfluid.io.run.frame_files import FrameFiles
+from keyfluid.io.run.layout import BEFORE, LAST
 from keyfluid.io.run.owned import OwnedFolder, is_locked
 from keyfluid.io.run.record import MARKER, Record, safe_name
+from keyfluid.io.run.stored_frame import StoredFrame
 
 HEADER = {"keyfluid": "run", "format": 2}
 
@@ -154,7 +156,7 @@ def test_locks_are_seen(owned):
 
 
 def test_a_folder_without_a_marker_is_not_opened(tmp_path):
-    with pytest.raises(KeyfluidError, match="carries no record"):
+    with pytest.raises(KeyfluidError, match="has no keyfluid record"):
         OwnedFolder.open(tmp_path)
     assert is_locked(tmp_path) is False
 
@@ -169,7 +171,7 @@ def names(owned):
 
 
 def save(checkpoints, number, part=None, keep=()):
-    checkpoints.save({"x": np.full(3, float(number))}, {"n": number}, {"s": number}, part, keep)
+    checkpoints.save({"x": np.full(3, float(number))}, {"n": number}, {"last_frame": number}, part, keep)
 
 
 def test_two_checkpoints_are_kept(owned, checkpoints):
@@ -177,7 +179,7 @@ def test_two_checkpoints_are_kept(owned, checkpoints):
     for number in range(3):
         save(checkpoints, number)
     assert names(owned) == [BEFORE, LAST]
-    assert (checkpoints.load().controller, checkpoints.load().shell) == ({"n": 2}, {"s": 2})
+    assert (checkpoints.load().controller, checkpoints.load().shell) == ({"n": 2}, {"last_frame": 2})
     assert checkpoints.load().older is None
     (owned.path / LAST).write_bytes(b"")
     found = checkpoints.load()
@@ -249,14 +251,21 @@ def test_parts_of_the_format_before(owned, checkpoints):
     assert list(checkpoints.load().arrays) == ["0-0-1/x"]
 
 
+def meta_of(index):
+    return {
+        "index": index, "time": 0.5, "mass": {"density": 1}, "emitted": {}, "divergence": 0.0, "force_square": 0.0,
+        "error": None, "step_seconds": [0.1], "carrier_seconds": [], "memory": {"steps": 2},
+    }  # fmt: skip
+
+
 def test_frames_know_their_number_and_run(owned):
     frames = FrameFiles(owned.path, "me", ["me"], owned)
     for index in range(3):
-        frames.put(index, {"x": np.full(2, float(index))}, {})
+        frames.put(StoredFrame({"x": np.full(2, float(index))}, meta_of(index)))
     assert frames.indices() == [0, 1, 2]
     frames.path(1).rename(owned.path / "kept")
     frames.path(2).rename(frames.path(1))
-    for read in (frames.arrays, frames.meta, frames.check):
+    for read in (frames.read, frames.meta, frames.check):
         with pytest.raises(KeyfluidError, match="is frame 2 under another name"):
             read(1)
     assert frames.whole() == 0
@@ -266,6 +275,26 @@ def test_frames_know_their_number_and_run(owned):
     with pytest.raises(KeyfluidError, match="of another run"):
         FrameFiles(owned.path, "you", ["you"]).check(0)
     assert FrameFiles(owned.path).meta(0)["run"] == "me", "of a folder without a record, any"
+
+
+@pytest.mark.parametrize(
+    "change", [{"mass": 1.0}, {"error": "none"}, {"memory": []}, {"carrier_seconds": None}, {"emitted": {"a": "b"}}]
+)
+def test_meta_data_of_a_frame_is_checked_when_read(owned, change):
+    frames = FrameFiles(owned.path, "me", ["me"], owned)
+    frames.put(StoredFrame({"x": np.ones(2)}, meta_of(0)))
+    assert frames.meta(0) == {**meta_of(0), "run": "me"}
+    frames.put(StoredFrame({"x": np.ones(2)}, {**meta_of(0), **change}))
+    for read in (frames.read, frames.meta, frames.check):
+        with pytest.raises(KeyfluidError, match="is damaged"):
+            read(0)
+
+
+@pytest.mark.parametrize("shell", [[], {"last_frame": "3"}, {"logged": {}}, {"seconds": None}])
+def test_the_memory_in_a_checkpoint_is_checked_when_read(owned, checkpoints, shell):
+    save_arrays(owned.path / LAST, {}, {"controller": {}, "shell": shell, "parts": {}, "run": "me"})
+    with pytest.raises(KeyfluidError, match="is damaged"):
+        checkpoints.load()
 
 
 def test_values_that_are_not_finite_are_found(tmp_path):

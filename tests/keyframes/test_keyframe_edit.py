@@ -8,9 +8,9 @@ from keyframe_scenes import problem_of
 from PIL import Image
 
 import keyfluid
-from keyfluid.controllers.keyframes.evaluation import Evaluation
-from keyfluid.controllers.keyframes.settings import SearchNumbers
-from keyfluid.controllers.keyframes.stages import plan_stages
+from keyfluid.controllers.optimised.evaluation import Evaluation
+from keyfluid.controllers.optimised.settings import SearchNumbers
+from keyfluid.controllers.optimised.stages import plan_stages
 from keyfluid.errors import KeyfluidError
 from keyfluid.verify import observed_order
 

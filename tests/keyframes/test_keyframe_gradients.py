@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from keyframe_scenes import deep, flat, problem_of
 
-from keyfluid.controllers.keyframes.evaluation import Evaluation, Goal, memory_plan
-from keyfluid.controllers.keyframes.settings import SearchNumbers
-from keyfluid.controllers.keyframes.stages import plan_stages
-from keyfluid.controllers.keyframes.windows import Window
+from keyfluid.controllers.optimised.evaluation import Evaluation, Goal, memory_plan
+from keyfluid.controllers.optimised.settings import SearchNumbers
+from keyfluid.controllers.optimised.stages import plan_stages
+from keyfluid.controllers.optimised.windows import Window
 from keyfluid.fields import Field, density
 from keyfluid.grid import Kind
 from keyfluid.operators.blur import gaussian_blur
@@ -115,9 +115,9 @@ def test_the_gradient_of_a_window_that_begins_and_ends_in_given_states():
 
 def test_a_wrong_gradient_is_noticed(monkeypatch):
     """The price of a force without its factor two: slope 1."""
-    from keyfluid.objectives.force import ForcePrice
+    from keyfluid.objectives.force import ForcePenalty
 
-    right = ForcePrice.term
-    monkeypatch.setattr(ForcePrice, "term", lambda self, f: (right(self, f)[0], 0.5 * right(self, f)[1]))
+    right = ForcePenalty.term
+    monkeypatch.setattr(ForcePenalty, "term", lambda self, f: (right(self, f)[0], 0.5 * right(self, f)[1]))
     slope, _ = slope_of(flat(FLAT["dense, priced"] + "\ncoarse = 0", "float64"))
     assert slope < 1.5

@@ -7,8 +7,8 @@ import pickle
 import pytest
 from keyframe_scenes import flat, problem_of
 
-from keyfluid.controllers.keyframes.settings import SearchNumbers
-from keyfluid.controllers.keyframes.stages import plan_stages
+from keyfluid.controllers.optimised.settings import SearchNumbers
+from keyfluid.controllers.optimised.stages import plan_stages
 from keyfluid.errors import KeyfluidError, SceneError, SceneErrors
 from keyfluid.scenes.build.problem import BuiltScene
 

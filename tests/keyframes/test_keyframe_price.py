@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from keyframe_scenes import flat, problem_of
 
-from keyfluid.controllers.keyframes.evaluation import Evaluation
-from keyfluid.controllers.keyframes.settings import SearchNumbers
-from keyfluid.controllers.keyframes.stages import plan_stages
+from keyfluid.controllers.optimised.evaluation import Evaluation
+from keyfluid.controllers.optimised.settings import SearchNumbers
+from keyfluid.controllers.optimised.stages import plan_stages
 
 ALPHA = 3.0
 

@@ -14,10 +14,10 @@ import pytest
 from keyframe_scenes import deep, flat
 
 import keyfluid
-from keyfluid.controllers.keyframes.windows import plan_windows
+from keyfluid.controllers.optimised.windows import plan_windows
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.container import DiskError, load_arrays
-from keyfluid.runs.session import Session
+from keyfluid.runs.recorder import Recorder
 from keyfluid.scenes import load_scene
 from keyfluid.scenes.build import problem as problem_module
 from keyfluid.scenes.build.problem import build
@@ -285,7 +285,7 @@ def test_a_search_that_can_not_move_is_resumed(tmp_path):
 
 def test_a_run_that_fails_before_its_first_film_can_go_on(tmp_path, monkeypatch):
     control = '[control]\nmethod = "spectral"\niterations = 6\n'
-    plain, calls = Session.checkpoint, []
+    plain, calls = Recorder.checkpoint, []
 
     def full(self, *arguments, **named):
         calls.append(arguments)
@@ -293,7 +293,7 @@ def test_a_run_that_fails_before_its_first_film_can_go_on(tmp_path, monkeypatch)
             raise DiskError("checkpoint.npz: can't be written: No space left on device")
         plain(self, *arguments, **named)
 
-    monkeypatch.setattr(Session, "checkpoint", full)
+    monkeypatch.setattr(Recorder, "checkpoint", full)
     with pytest.raises(KeyfluidError, match="then: keyfluid resume"):
         keyfluid.run(STEERED + control, tmp_path / "run", threads=1)
     monkeypatch.undo()

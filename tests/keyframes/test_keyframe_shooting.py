@@ -16,11 +16,11 @@ import pytest
 from keyframe_scenes import problem_of
 
 import keyfluid
-from keyfluid.controllers.keyframes.layers import plan_layers
-from keyfluid.controllers.keyframes.settings import SearchNumbers
-from keyfluid.controllers.keyframes.task import Task
-from keyfluid.controllers.keyframes.windows import Window
-from keyfluid.controllers.keyframes.workers import solving
+from keyfluid.controllers.optimised.layers import plan_layers
+from keyfluid.controllers.optimised.settings import SearchNumbers
+from keyfluid.controllers.optimised.window_task import WindowTask
+from keyfluid.controllers.optimised.windows import Window
+from keyfluid.controllers.optimised.workers import solving
 from keyfluid.controls import Timing
 from keyfluid.errors import KeyfluidError, WorkerDied
 from waiting import wait_until
@@ -151,7 +151,7 @@ def workers():
             command = (stat.parent / "cmdline").read_bytes().split(b"\0")
         except (FileNotFoundError, ProcessLookupError):
             continue
-        if parent == os.getpid() and (b"keyfluid.controllers.keyframes.workers" in command or command == [b""]):
+        if parent == os.getpid() and (b"keyfluid.controllers.optimised.workers" in command or command == [b""]):
             found.add(int(stat.parent.name))
     return found
 
@@ -159,7 +159,7 @@ def workers():
 def test_a_fault_in_a_process_is_told():
     problem = problem_of(SCENE)
     poor = replace(SearchNumbers.of(problem), budget=1000)
-    task = Task(problem, poor, Window(0, 5), None, None, None, (5,))
+    task = WindowTask(problem, poor, Window(0, 5), None, None, None, (5,))
     with pytest.raises(KeyfluidError, match="too small"), solving(2, lambda: False) as solve:
         list(solve([task]))
 
@@ -168,7 +168,7 @@ def test_a_worker_ends_with_its_parent(tmp_path):
     """A process is killed while its worker solves a window that would take an hour."""
     problem = problem_of(SCENE.replace("resolution = 16", "resolution = 160"))
     patient = replace(SearchNumbers.of(problem), iterations=10**6, tau=-1.0)
-    task = Task(problem, patient, Window(0, 5), None, None, None, (5,))
+    task = WindowTask(problem, patient, Window(0, 5), None, None, None, (5,))
     (tmp_path / "task").write_bytes(pickle.dumps(task))
     parent = subprocess.Popen(
         [sys.executable, "-c", PARENT, str(tmp_path / "task"), WORKER, str(tmp_path / "at work")],
@@ -197,14 +197,14 @@ worker.stdout.read()
 """
 WORKER = """
 import pathlib, runpy, sys
-from keyfluid.controllers.keyframes.evaluation import Evaluation
+from keyfluid.controllers.optimised.evaluation import Evaluation
 evaluate = Evaluation.__call__
 def told(self, vector):
     found = evaluate(self, vector)
     pathlib.Path(sys.argv[2]).touch()
     return found
 Evaluation.__call__ = told
-runpy.run_module("keyfluid.controllers.keyframes.workers", run_name="__main__")
+runpy.run_module("keyfluid.controllers.optimised.workers", run_name="__main__")
 """
 """The worker's own module, which leaves a file when it has evaluated once."""
 

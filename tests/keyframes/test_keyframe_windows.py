@@ -9,7 +9,8 @@ import pytest
 from keyframe_scenes import FLAT
 
 import keyfluid
-from keyfluid.controllers.keyframes.windows import Window, plan_windows, state_on
+from keyfluid.controllers.optimised.on_grid import state_on
+from keyfluid.controllers.optimised.windows import Window, plan_windows
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field, density
 from keyfluid.grid import Grid, Kind

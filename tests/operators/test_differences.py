@@ -1,4 +1,4 @@
-"""Curl, the price of forces and gathering against numpy, for every kind of sides."""
+"""Curl, the penalty on forces and gathering against numpy, for every kind of sides."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.objectives import ForcePrice
+from keyfluid.objectives import ForcePenalty
 from keyfluid.operators.advect_limited import AdvectLimited
 from keyfluid.operators.curl import Curl
 from keyfluid.operators.gather import Gather
@@ -48,17 +48,17 @@ def test_curl_is_the_differences_around_a_face(grid):
     assert v.dot(other) == pytest.approx(psi.dot(Curl(grid).transpose(other)[0]), rel=1e-12)
 
 
-def test_the_price_of_forces_is_their_size_and_roughness(grid):
+def test_the_penalty_on_forces_is_their_size_and_roughness(grid):
     force, change = noise(grid, Kind.FACES, 3), noise(grid, Kind.FACES, 4)
-    price = ForcePrice(alpha=0.3, beta=0.7, scale=2.0)
-    value, bar = price.term(force)
+    penalty = ForcePenalty(alpha=0.3, beta=0.7, scale=2.0)
+    value, bar = penalty.term(force)
     rough = sum(
         np.sum(difference(values, axis, grid.is_periodic(axis)) ** 2)
         for values in force.components()
         for axis in range(grid.dim)
     )
     assert value == pytest.approx(2.0 * (0.15 * force.dot(force) + 0.7 * rough), rel=1e-12)
-    slope = (price.term(force + change)[0] - price.term(force - change)[0]) / 2
+    slope = (penalty.term(force + change)[0] - penalty.term(force - change)[0]) / 2
     assert bar.dot(change) == pytest.approx(slope, rel=1e-10)
 
 

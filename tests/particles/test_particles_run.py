@@ -12,25 +12,24 @@ from particle_cases import SCENE
 
 import keyfluid
 from keyfluid.cli.main import main
-from keyfluid.controllers.particles.extras import Projection
-from keyfluid.controllers.particles.simulation import Simulation
+from keyfluid.controllers.particles.lattice_effects import Projection
+from keyfluid.controllers.particles.simulation import ParticleSimulation
 from keyfluid.io.ply import read_ply
 from keyfluid.operators.project import relative_divergence
-from keyfluid.runs.frames import PARTICLES
 from keyfluid.runs.watch import Watch
 
 
 def begun(*overrides):
     problem = keyfluid.build(keyfluid.load_scene(SCENE, overrides))
-    simulation = Simulation(problem, problem.scene.control)
+    simulation = ParticleSimulation(problem, problem.scene.control)
     simulation.begin()
     return simulation
 
 
 def bits(result, index=-1):
     store = result.frames.store
-    arrays, meta = store.arrays(store.indices()[index])
-    return {name: values.tobytes() for name, values in arrays.items()}, meta["memory"]
+    frame = store.read(store.indices()[index])
+    return {name: values.tobytes() for name, values in frame.arrays.items()}, frame.meta["memory"]
 
 
 def test_same_bits_for_threads_and_after_resuming(tmp_path):
@@ -215,7 +214,7 @@ def test_topology_fault_and_affine_obj_sequence(tmp_path, capsys, monkeypatch):
         bent.export(tmp_path / f"walk.{index:04d}.obj")
     key = f'[[keyframe]]\nframe = 5\nmesh = "{tmp_path / "walk.####.obj"}"\n'
     scene = SCENE.split("[[keyframe]]")[0] + key + SCENE[SCENE.index("[control]") :]
-    simulation = Simulation(problem := keyfluid.build(keyfluid.load_scene(scene)), problem.scene.control)
+    simulation = ParticleSimulation(problem := keyfluid.build(keyfluid.load_scene(scene)), problem.scene.control)
     simulation.begin()
     simulation.frame(1)
     posed = simulation.clouds[0]._posed
@@ -233,7 +232,7 @@ def test_two_fields_keep_their_markers_apart():
     ).replace("[[keyframe]]\nframe = 5", "[[keyframe]]\nfield = 'b'\nframe = 5")
     text = text.replace("velocity = [0.0, 0.4, 0.0]", "velocity = [0.0, 0.4, 0.0]\nfield = 'b'")
     result = keyfluid.run(text)
-    names = {name for name in result.frames.store.arrays(5)[0] if name.endswith("markers")}
-    assert names == {PARTICLES + "a.markers", PARTICLES + "b.markers"}
+    names = {name for name in result.frames.store.read(5).arrays if name.endswith("markers")}
+    assert names == {"particles.a.markers", "particles.b.markers"}
     assert result.frames[5].densities["a"].max() > 0.1
     assert result.frames[5].densities["b"].max() > 0.1

@@ -19,7 +19,7 @@ from run_scenes import STILL, busy, write_scene
 import keyfluid
 from keyfluid.fluids.smoke.steps import SmokeSteps
 from keyfluid.io import container
-from keyfluid.runs.folder import RunFolder
+from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.runs.run import open_run
 from waiting import wait_until
 
@@ -133,7 +133,7 @@ def flip(path):
 def test_a_damaged_frame_is_found_and_can_be_made_again(undisturbed, tmp_path, harm):
     folder = copy_of(undisturbed, tmp_path / "run")
     harm(folder / "frames" / "0147.npz")
-    with pytest.raises(keyfluid.KeyfluidError, match=r"0147\.npz: is damaged or cut short; .*--from 146 makes it"):
+    with pytest.raises(keyfluid.KeyfluidError, match=r"0147\.npz: is damaged or cut short; .*--from 146 recomputes it"):
         keyfluid.resume(folder)
     keyfluid.resume(folder, from_frame=146, threads=1)
     assert_same_frames(folder, undisturbed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from keyfluid.controllers.spacetime.flow import Flow, peak
+from keyfluid.controllers.spacetime.flow import FlowEquations, peak
 from keyfluid.grid import Grid, Kind
 from keyfluid.solvers.solenoidal import Solenoidal
 
@@ -25,4 +25,4 @@ def guided(cells, steps, courant, sides="walls", dtype=np.float64, seed=0, visco
             component += wave[..., None] * np.sin(rng.uniform(1, 5) * time + rng.uniform(0, 6.28))
     guide = solenoidal.project(guide.astype(dtype))
     guide *= dtype(courant / peak(guide))
-    return Flow(grid, solenoidal, viscosity, free_start), guide
+    return FlowEquations(grid, solenoidal, viscosity, free_start), guide

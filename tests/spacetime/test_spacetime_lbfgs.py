@@ -7,7 +7,7 @@ import pytest
 
 from keyfluid.controllers.spacetime.advection import Advection
 from keyfluid.controllers.spacetime.controller import SpacetimePlan, pyramid
-from keyfluid.controllers.spacetime.shooting import Shooting
+from keyfluid.controllers.spacetime.shooting import SingleShooting
 from keyfluid.scenes import load_scene
 from keyfluid.scenes.build.problem import build
 
@@ -38,7 +38,7 @@ def shooting(scaled=False, text=SCENE):
     plan = SpacetimePlan.of(build(load_scene(text)))
     flow, start = plan.flow(False), plan.start()
     advection = Advection(flow, plan.units.inside(plan.problem), plan.goals, plan.transport(), pyramid(flow.grid))
-    return Shooting(flow, advection, plan.settings.force_weight, plan.steps, scaled, start=start)
+    return SingleShooting(flow, advection, plan.settings.force_weight, plan.steps, scaled, start=start)
 
 
 @pytest.mark.parametrize("scaled", [False, True])
@@ -61,13 +61,13 @@ def test_the_gradient_is_the_derivative(scaled, deep):
 
 def test_it_goes_down_without_simulations_that_are_not_counted(monkeypatch):
     objective, calls = shooting(True), []
-    plain = Shooting.simulate
+    plain = SingleShooting.simulate
 
     def counted(self, u):
         calls.append(u)
         return plain(self, u)
 
-    monkeypatch.setattr(Shooting, "simulate", counted)
+    monkeypatch.setattr(SingleShooting, "simulate", counted)
     values = []
     _, state = objective.minimise(1e-9, 6, lambda state, change: values.append(state.now.value) or False)
     assert values[-1] < 0.5 * values[0]

@@ -162,7 +162,7 @@ def test_any_k_that_is_allowed_comes_to_the_same_end(K):
     assert ends[1]["objective"] < 1.1 * ends[0]["objective"]
 
 
-def test_a_weight_for_all_keyframes_is_a_price_for_forces():
+def test_a_weight_for_all_keyframes_is_a_penalty_on_forces():
     """Weights times 1000 are r divided by 1000; K follows, or the first steps would leave the domain."""
     heavy = run(scene("iterations = 12\nr = 5e4", more="weight = 1000"), threads=1)
     plain = run(scene("iterations = 12\nr = 50.0"), threads=1)

@@ -140,7 +140,7 @@ def _result_seeds() -> list[bytes]:
 
 def _read_result(content: bytes, folder: Path) -> None:
     from keyfluid.cli.summary import summary
-    from keyfluid.runs.folder import RunFolder
+    from keyfluid.io.run.run_folder import RunFolder
 
     run = folder / "run"
     if not run.exists():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from keyfluid.cli.summary import summary
+from keyfluid.io.run.layout import PNG, VDB
 
 if TYPE_CHECKING:
     from keyfluid.runs.frames import Frames
@@ -23,7 +24,7 @@ def show(
 ) -> None:
     """Sum up a run."""
     from keyfluid.errors import KeyfluidError
-    from keyfluid.runs.folder import RunFolder
+    from keyfluid.io.run.run_folder import RunFolder
 
     result = RunFolder.find(folder).result()
     if result is None:
@@ -59,7 +60,7 @@ def render(
     from keyfluid.errors import KeyfluidError
     from keyfluid.render import save_png
     from keyfluid.runs.outputs import Outputs
-    from keyfluid.runs.session import Progress
+    from keyfluid.runs.progress import Progress
 
     problem, frames = _opened(folder, set_ or [], ("camera.", "light.", "output.", "smoke.field"))
     with writable(output, folder, "render") as place:
@@ -78,7 +79,7 @@ def render(
             film = outputs.write_video()
             outputs.write_strip()
             if png:
-                outputs.write_png("png/")
+                outputs.write_png(f"{PNG}/")
         print(film)
 
 
@@ -95,21 +96,21 @@ def export(
     from keyfluid.cli.progress import Display
     from keyfluid.cli.writable import writable
     from keyfluid.runs.outputs import Outputs
-    from keyfluid.runs.session import Progress
+    from keyfluid.runs.progress import Progress
 
     sets = [f"output.{key}={value}" for key, value in (("names", names), ("up", up)) if value is not None]
     problem, frames = _opened(folder, [*sets, *(["output.half=true"] if half else [])], ("output.",))
-    own = output is None or output.resolve() == (folder / "vdb").resolve()
+    own = output is None or output.resolve() == (folder / VDB).resolve()
     with writable(None if own else output, folder, "export") as place, Display() as display:
         outputs = Outputs(problem, frames, place, lambda what, n, of: display(Progress(n, of, what)))
-        outputs.write_vdb("vdb/" if own else "")
-    print(folder / "vdb" if own else output)
+        outputs.write_vdb(f"{VDB}/" if own else "")
+    print(folder / VDB if own else output)
 
 
 def _opened(folder: Path, sets: list[str], allowed: tuple[str, ...]):  # type: ignore[no-untyped-def]
     """The problem of a run, with keys changed that do not change the simulation, and its frames."""
     from keyfluid.errors import KeyfluidError
-    from keyfluid.runs.folder import RunFolder
+    from keyfluid.io.run.run_folder import RunFolder
     from keyfluid.runs.frames import Frames
     from keyfluid.scenes import load_scene
     from keyfluid.scenes.build.problem import build
@@ -118,8 +119,8 @@ def _opened(folder: Path, sets: list[str], allowed: tuple[str, ...]):  # type: i
     if strange:
         raise KeyfluidError(f"--set {strange[0]}: can't change after a run; only {', '.join(allowed)} keys can")
     place = RunFolder.find(folder)
-    problem = build(load_scene(place.path / "scene.toml", sets))
-    return problem, Frames(place.frames, problem.grid, list(problem.densities), problem.amount)
+    problem = build(load_scene(place.scene_file, sets))
+    return problem, Frames(place.frames, problem)
 
 
 def _seen(

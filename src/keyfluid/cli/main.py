@@ -1,4 +1,4 @@
-"""`keyfluid`: commands and what becomes of errors. Everything heavy is imported inside the command that needs it.
+"""`keyfluid`: commands and error handling. Everything heavy is imported inside the command that needs it.
 
 Exit codes: 0 done; 1 a check failed; 2 the scene, the command or the folder is at fault (one line each on stderr);
 130 stopped by Ctrl-C, the run saved.

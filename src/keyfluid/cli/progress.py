@@ -1,4 +1,4 @@
-"""How a run shows itself while it goes: a bar on a terminal, plain lines elsewhere, JSON lines for machines.
+"""Progress of a run: a bar on a terminal, plain lines elsewhere, JSON lines for machines.
 
 Also Ctrl-C: the first asks the run to stop between steps, the second ends the process at once (every file of a run
 is whole at any moment, so nothing breaks).
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from keyfluid.runs.estimate import time_words
 
 if TYPE_CHECKING:
-    from keyfluid.runs.session import Progress
+    from keyfluid.runs.progress import Progress
 
 _LINE_EVERY = 2.0
 _WORDS = {"frame": "frame", "iteration": "iteration", "vdb": "writing VDB", "picture": "drawing"}
@@ -99,7 +99,7 @@ def _more(progress: Progress) -> str:
 
 
 class StopSwitch:
-    """True once Ctrl-C (or a termination signal) has come."""
+    """True once Ctrl-C (or a termination signal) was received."""
 
     def __init__(self) -> None:
         self.pressed = False

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from keyfluid.cli.summary import summary
+from keyfluid.io.run.layout import MP4, REPORT, STRIP, VDB, WEBP
 
 if TYPE_CHECKING:
     from keyfluid.runs.run import RunResult
@@ -41,7 +42,7 @@ WatchScene = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Progress and result as JSON lines.")]
 
 LONG = 30.0
-"""Seconds from which a run says beforehand what it will take."""
+"""Expected seconds from which a run prints its estimate first."""
 
 
 def run(
@@ -191,8 +192,8 @@ def _run_scene(
 ) -> tuple[RunResult, Path]:
     from keyfluid.cli.progress import Display, StopSwitch
     from keyfluid.runs.estimate import estimate
+    from keyfluid.runs.progress import after_a_second
     from keyfluid.runs.run import choose_threads, plan_run, run_problem
-    from keyfluid.runs.session import after_a_second
     from keyfluid.scenes.build.problem import build
 
     with Display(as_json) as display:
@@ -220,7 +221,7 @@ def _run_scene(
 
 
 def _finish(result: RunResult, folder: Path, as_json: bool) -> None:
-    """Tell how it ended; a run that was stopped ends the process with 130."""
+    """Print how the run ended; a stopped run exits with 130."""
     if as_json:
         print(json.dumps({"event": "result", "folder": str(folder), **result.metrics}))
     if not result.finished:
@@ -229,6 +230,6 @@ def _finish(result: RunResult, folder: Path, as_json: bool) -> None:
     if not as_json:
         for line in summary(result.metrics):
             print(line)
-        for name in ("video.mp4", "video.webp", "strip.png", "report.html", "vdb"):
-            if (folder / name).exists() and not (name == "video.webp" and (folder / "video.mp4").exists()):
+        for name in (MP4, WEBP, STRIP, REPORT, VDB):
+            if (folder / name).exists() and not (name == WEBP and (folder / MP4).exists()):
                 print(folder / name)

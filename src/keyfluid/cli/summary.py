@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from keyfluid.io.run.result_file import Result
 
 MOST_DRIFT = 0.05
-"""Share of the mass that may come or go before a run says so."""
+"""Share of the mass that may drift before a run warns."""
 
 
 def summary(metrics: Result) -> list[str]:
-    """The numbers of a run, a line for each thing worth a line."""
+    """The numbers of a run, one line per topic."""
     frames = sum("mass" in entry for entry in metrics["history"])
     lines = [
         f"{metrics['status']}: method {metrics['method']}, {frames} frames, {metrics['seconds']:.1f} s, "

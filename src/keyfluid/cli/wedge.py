@@ -65,7 +65,7 @@ def _split(values: str) -> list[str]:
 
 
 def _short(label: str) -> str:
-    """Keys without their tables: there is little room under a picture."""
+    """Keys without their tables, because there is little space under a picture."""
     pairs = [change.partition("=") for change in label.split(SEPARATOR)]
     return " ".join(f"{key.rpartition('.')[2]}={value}" for key, _, value in pairs)
 

@@ -10,13 +10,13 @@ from keyfluid.errors import KeyfluidError
 from keyfluid.io.run import FORMAT
 from keyfluid.io.run.owned import OwnedFolder
 from keyfluid.io.run.record import Record
-from keyfluid.runs.folder import RunFolder
+from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.runs.outputs import Writable
 
 
 @contextmanager
 def writable(output: Path | None, run: Path, kind: str) -> Iterator[Writable]:
-    """The folder of the run, unless another is asked for; locked while the block writes."""
+    """The folder of the run, or another one if requested; locked while the block writes."""
     if output is None or output.resolve() == run.resolve():
         folder = RunFolder.open(run)
         try:

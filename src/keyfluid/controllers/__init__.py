@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 METHODS = {
     "none": "keyfluid.controllers.free.controller:Free",
     "particles": "keyfluid.controllers.particles.controller:Particles",
-    "adjoint": "keyfluid.controllers.keyframes.controller:Keyframes",
-    "spectral": "keyfluid.controllers.keyframes.controller:Keyframes",
+    "adjoint": "keyfluid.controllers.optimised.controller:OptimisedKeyframes",
+    "spectral": "keyfluid.controllers.optimised.controller:OptimisedKeyframes",
     "spacetime": "keyfluid.controllers.spacetime.controller:Spacetime",
     "target": "keyfluid.controllers.target.controller:Target",
 }

@@ -19,6 +19,7 @@ from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.state import State
 from keyfluid.problem import Advance, Clock, FrameRecord, Problem
+from keyfluid.problem.kept import whole
 
 MOST_STEPS = 4096
 """Steps of a frame beyond which something has blown up."""
@@ -64,7 +65,7 @@ def march(problem: Problem, shell: Shell, step: Step, error: Callable[[int, Stat
     while frame < problem.frames:
         frame += 1
         record = _one_frame(problem, shell, step, frame, taken, state)
-        state, taken = record.state, record.memory["steps"]
+        state, taken = record.state, whole(record.memory, "steps")
         shell.frame(record)
         shell.checkpoint(state_arrays(state), {"frame": frame, "steps": taken})
         shell.progress(frame, problem.frames, "frame", error(frame, state) if error is not None else None)
@@ -89,7 +90,7 @@ def restored_state(problem: Problem, checkpoint: Checkpoint) -> dict[str, Field]
 def _begin(problem: Problem, shell: Shell) -> tuple[int, int, State]:
     if shell.restored is not None:
         meta = shell.restored.meta
-        return int(meta["frame"]), int(meta["steps"]), restored_state(problem, shell.restored)
+        return whole(meta, "frame"), whole(meta, "steps"), restored_state(problem, shell.restored)
     state: dict[str, Field] = {**problem.densities, "velocity": problem.velocity}
     shell.frame(FrameRecord(0, state, memory={"steps": 0}))
     shell.checkpoint(state_arrays(state), {"frame": 0, "steps": 0})

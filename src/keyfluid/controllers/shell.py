@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from keyfluid.problem import FrameRecord
+from keyfluid.problem.kept import Meta
+from keyfluid.tables import Table
+
+Settings = TypeVar("Settings", bound=Table)
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +24,7 @@ class Checkpoint:
     """All that a controller needs to go on: arrays in run precision, and numbers, strings and lists."""
 
     arrays: Mapping[str, np.ndarray]
-    meta: Mapping[str, Any]
+    meta: Meta
 
 
 class Stopped(Exception):
@@ -52,7 +56,7 @@ class Shell(Protocol):
     def checkpoint(
         self,
         arrays: Mapping[str, np.ndarray],
-        meta: Mapping[str, Any],
+        meta: Meta,
         part: str | None = None,
         keep: Sequence[str] = (),
     ) -> None:
@@ -87,7 +91,7 @@ class Shell(Protocol):
         """For the person who waits: `done` of `total` frames or iterations, and the error so far."""
         ...
 
-    def control(self, current: Any) -> Any:
+    def control(self, current: Settings) -> Settings:
         """[control] as it should be from the next frame on: `current`, unless somebody edits it (`run --watch`)."""
         ...
 

@@ -33,9 +33,9 @@ class Basis(Protocol):
         ...
 
     def scales(self) -> np.ndarray | None:
-        """Relative size that each coefficient is likely to have, or None: all alike."""
+        """Expected relative size of each coefficient, or None if all are alike."""
         ...
 
     def carry(self, coefficients: np.ndarray, before: Basis) -> np.ndarray:
-        """The coefficients here of (nearly) the force that `before`, of the same kind but coarser, gave."""
+        """Coefficients that give (nearly) the same force as those of `before`, a coarser basis of the same kind."""
         ...

@@ -93,7 +93,7 @@ SOURCE = "source.surface"
 
 
 class Penalty(Protocol):
-    """A price of forces: value and derivative of one step's."""
+    """A penalty on forces: its value and derivative for one step."""
 
     def term(self, force: Field) -> tuple[float, Field]: ...
 
@@ -179,10 +179,10 @@ class _Shared:
             step, count, total = self._waiting[0], len(self._waiting), self._sum
             field = self.at(step) if self.penalty is not None else None
             if self.penalty is not None and field is not None:
-                price, price_bar = self.penalty.term(field)
-                self.price += count * price
+                term, term_bar = self.penalty.term(field)
+                self.price += count * term
                 total = total if total is not None else field.zeros_like()
-                add_scaled(count, price_bar.data, total.data)
+                add_scaled(count, term_bar.data, total.data)
             if total is not None:
                 self.control.pull(step, total, self.bar)
             self._waiting, self._sum = [], None

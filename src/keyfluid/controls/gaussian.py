@@ -109,7 +109,7 @@ class GaussianWinds(_OnLattice):
 class GaussianSources(_OnLattice):
     """A source at every lattice point, for what lives at cell centres: a basis of centred fields, not of forces.
 
-    scale: the size that a coefficient is likely to have, in m/s; a wind's is 1 in its own unit.
+    scale: expected size of a coefficient, in m/s; a wind's is 1 in its own unit.
     """
 
     def __init__(

@@ -2,7 +2,7 @@
 
     psi = U^(N-i) psi_i,   f = curl psi
 
-Lattice i has two points per wave of its cutoff; each next one has twice as many, and begins at the interpolated
+Lattice i has two points per wave of its cutoff; each finer one has twice as many and starts from the interpolated
 values of the one before. Zero on walls. psi = c times the longest side.
 """
 

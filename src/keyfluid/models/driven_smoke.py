@@ -104,7 +104,7 @@ class DrivenSmoke:
     def step(
         self, state: State, inputs: DrivenInputs, index: int = 0, observe: Observer = UNWATCHED
     ) -> dict[str, Field]:
-        """The state after step number `index`, whose length the observer is told; sweeps of odd steps are reversed."""
+        """The state after step number `index`; the observer gets its length. Sweeps of odd steps are reversed."""
         inlets = [(i, inlet) for i, inlet in enumerate(self.options.inlets) if inlet.active(inputs.time)]
         constants = {name: field for i, inlet in inlets for name, field in inlet.constants(i).items()}
         winds = [operation for i, inlet in inlets for operation in inlet.blow(i)]
@@ -139,7 +139,7 @@ class DrivenSmoke:
         return (kicked - u) * (1.0 / dt)
 
     def gathered(self, state: State, pulls: Mapping[str, Pull], time: float) -> dict[str, float]:
-        """Mass that gathering moves per second, per field: half the sum of its changes."""
+        """Mass that gathering moves per second, by field: half the sum of absolute changes."""
         rates = {}
         for name in pulls:
             gather = self.gathering(name, pulls, self.options.solids(time))
@@ -212,7 +212,7 @@ class DrivenSmoke:
         return operations
 
     def _projection(self, solids: Solids | None) -> Project:
-        """The projection around these bodies; made again only when they have moved."""
+        """The projection around these bodies; rebuilt only when they have moved."""
         if self._project is None or self._project[0] is not solids:
             self._project = (solids, Project(self.grid, solids, self.dtype))
         return self._project[1]

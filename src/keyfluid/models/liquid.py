@@ -3,7 +3,7 @@
 A step is, by default, SOURCE - GRAVITY - DIFFUSE - WIND - PROJECT - EXTRAPOLATE - ADVECT - REDISTANCE: the surface
 moves with a velocity without divergence. McNamara's ADVECT - DIFFUSE - GRAVITY - PROJECT - REDISTANCE after
 APPLYCONTROL moves it with the unprojected wind instead [McNamara 2004, sections 3 and 4.3]; it is there for comparison.
-Velocity outside the liquid, of which the paper does not speak, is that of the nearest liquid.
+The paper does not specify the velocity outside the liquid; here it is that of the nearest liquid.
 
 A wind f after DIFFUSE does what (1 - nu dt L) f would have done before it, L being the liquid's own laplacian: the
 films that can be made are the same, but clay feels short waves of f as much as long ones, which a search needs.

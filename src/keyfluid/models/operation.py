@@ -1,8 +1,8 @@
-"""The operations of a step, and those who watch it.
+"""The operations of a step, and its observers.
 
 An operation applies one operator to the fields it reads and puts the results under the names it writes. Running a
-list of them is McNamara's q_{i+1} = f_i(q_i, u). Whoever wants to know what happens on the way (which velocity moved
-the fluid, how much a source gave) passes an observer instead of repeating the loop.
+list of them is McNamara's q_{i+1} = f_i(q_i, u). Code that needs to know what happens during a step (which velocity
+moved the fluid, how much a source gave) passes an observer instead of repeating the loop.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Operation:
 
 
 class Observer:
-    """Watches a step. Each method is called at one point of it; one that is not overridden ignores it."""
+    """Watches a step. Each method is called at one point of the step and does nothing unless overridden."""
 
     def lasts(self, seconds: float) -> None:
         """The length of the step is known; nothing has been moved."""
@@ -62,7 +62,7 @@ UNWATCHED = Observer()
 
 
 def run_operations(operations: Iterable[Operation], fields: State, observe: Observer = UNWATCHED) -> dict[str, Field]:
-    """Apply the operations in order; all fields there are at the end."""
+    """Apply the operations in order; returns all fields."""
     now = dict(fields)
     for operation in operations:
         inputs = tuple(now[name] for name in operation.reads)

@@ -1,4 +1,4 @@
-"""What draws driven smoke: a target made ready, and how strongly it acts."""
+"""What draws driven smoke: a prepared target and its strength."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class SmokeOptions:
     tolerance: float | None = None
 
     def require_sense(self, grid: Grid) -> None:
-        """Raise if no step on this grid can be made of them."""
+        """Raise if a step on this grid is impossible with these options."""
         if sorted(self.sequence) != sorted(DEFAULT_ORDER):
             raise KeyfluidError(f"smoke: a step is made of {', '.join(DEFAULT_ORDER)}, each once; got {self.sequence}")
         if not np.isfinite(self.buoyancy):
@@ -163,7 +163,7 @@ class Smoke(Model):
         return self._kept("project", solids, lambda: Project(self.grid, solids, self.dtype, self.options.tolerance))
 
     def _kept(self, name: str, solids: Solids | None, build: Callable[[], Operator]) -> Operator:
-        """The solver made last under this name, if the bodies are the same: setting one up takes time."""
+        """The last solver of this name, reused while the bodies are the same: setting one up takes time."""
         kept = self._solvers.get(name)
         if kept is None or kept[0] is not solids:
             kept = self._solvers[name] = (solids, build())

@@ -1,9 +1,9 @@
-"""What is minimised: the distance to keyframes, pictures and velocities, and prices of forces and of shear."""
+"""What is minimised: the distance to keyframes, pictures and velocities, and penalties on forces and shear."""
 
 from keyfluid.objectives.density import DensityKey, DensityMatch
-from keyfluid.objectives.force import ForcePrice
+from keyfluid.objectives.force import ForcePenalty
 from keyfluid.objectives.picture import PictureKey, PictureMatch
-from keyfluid.objectives.shear import ShearPrice
+from keyfluid.objectives.shear import ShearPenalty
 from keyfluid.objectives.sum import Scaled, SumOfObjectives
 from keyfluid.objectives.surface import SurfaceKey, SurfaceMatch
 from keyfluid.objectives.velocity import VelocityKey, VelocityMatch, root_mean_square
@@ -11,11 +11,11 @@ from keyfluid.objectives.velocity import VelocityKey, VelocityMatch, root_mean_s
 __all__ = [
     "DensityKey",
     "DensityMatch",
-    "ForcePrice",
+    "ForcePenalty",
     "PictureKey",
     "PictureMatch",
     "Scaled",
-    "ShearPrice",
+    "ShearPenalty",
     "SumOfObjectives",
     "SurfaceKey",
     "SurfaceMatch",

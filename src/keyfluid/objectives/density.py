@@ -72,7 +72,7 @@ class DensityMatch:
 
 
 def relative_error(reached: np.ndarray, target: np.ndarray, mask: np.ndarray | None = None) -> float:
-    """|rho - rho*| / |rho*|, inside a mask; of a region that should be empty, over the whole target.
+    """|rho - rho*| / |rho*|, inside a mask; where the region should be empty, relative to the whole target.
 
     Not by BLAS, whose sums depend on the number of threads.
     """

@@ -1,4 +1,4 @@
-"""The price of forces: Tikhonov's and the squared gradient, which Tang calls total variation.
+"""The penalty on forces: Tikhonov's and the squared gradient, which Tang calls total variation.
 
     alpha / 2 |f|^2 + beta |grad f|^2,  summed over faces and steps                                [Tang 2021, eq. 6]
 
@@ -20,8 +20,8 @@ from keyfluid.kernels.vectors import dot
 
 
 @dataclass(frozen=True)
-class ForcePrice:
-    """Price of one step's force; `scale` converts the papers' weights."""
+class ForcePenalty:
+    """Penalty on the force of one step; `scale` converts the papers' weights."""
 
     alpha: float
     beta: float

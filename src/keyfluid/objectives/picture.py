@@ -1,4 +1,4 @@
-"""How far the smoke looks from pictures of it [Tang 2021, section 5.3, figure 12: gamma is a renderer].
+"""How far the rendered smoke is from target pictures [Tang 2021, section 5.3, figure 12: gamma is a renderer].
 
 phi = 1/2 sum_k w_k |I(rho_k) - I_k*|^2 / S,   I = sum along the rays of what cells glow (operators/glow.py),
 S = sum_k w_k |I_k*|^2
@@ -19,7 +19,7 @@ from keyfluid.operators.glow import Glow
 
 @dataclass(frozen=True, eq=False)
 class PictureKey:
-    """A picture wanted after `step` steps; wanted: brightness over the axes across the rays."""
+    """A target picture after `step` steps; wanted: brightness over the axes across the rays."""
 
     step: int
     name: str

@@ -1,9 +1,9 @@
-"""The price of shear: velocities that change over a cell within a step.
+"""The penalty on shear: velocities that change over a cell within a step.
 
     mu / 2 sum_t sum (dt dv_t / dx)^2 / N / n
 
 The grid smears what strong shear draws out thin, and an optimiser may use the smearing to erase smoke where the
-target has none. Carried by a fine flow map the same velocities then miss the target. Paying for the deformation of a
+target has none. Carried by a fine flow map the same velocities then miss the target. Penalising the deformation of a
 step, grad v dt, keeps flows such that the grid can follow them.
 """
 
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 from keyfluid.fields import Field
 from keyfluid.models.state import State
-from keyfluid.objectives.force import ForcePrice
+from keyfluid.objectives.force import ForcePenalty
 
 
 @dataclass(frozen=True)
-class ShearPrice:
-    """mu: price of a mean square deformation of 1 per step; count: steps looked at, after `first`; dt in seconds."""
+class ShearPenalty:
+    """mu: penalty on a mean square deformation of 1 per step; count: steps that count, after `first`; dt in seconds."""
 
     mu: float
     count: int
@@ -33,5 +33,5 @@ class ShearPrice:
         velocity = state["velocity"]
         grid = velocity.grid
         scale = 0.5 * self.mu * (self.dt / grid.spacing) ** 2 / (grid.count * self.count)
-        value, bar = ForcePrice(0.0, 1.0, scale).term(velocity)
+        value, bar = ForcePenalty(0.0, 1.0, scale).term(velocity)
         return value, {"velocity": bar}

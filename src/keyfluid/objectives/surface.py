@@ -23,7 +23,7 @@ from keyfluid.models.state import State
 
 @dataclass(frozen=True, eq=False)
 class SurfaceKey:
-    """A signed distance wanted after `step` steps, metres; mask: 1 where it counts, None for everywhere."""
+    """The target signed distance after `step` steps, metres; mask: 1 where it counts, None for everywhere."""
 
     step: int
     target: Field
@@ -65,7 +65,7 @@ class SurfaceMatch:
         return value, {SURFACE: surface.like(bar.astype(surface.dtype))}
 
     def _size(self, key: SurfaceKey, region: np.ndarray) -> float:
-        """Of the target in a region; of one that should be empty the target's whole size counts instead."""
+        """Size of the target in a region, or of the whole target if the region should be empty."""
         return 4.0 * float(np.sum(region**2 * self._share(key.target)))
 
     def _share(self, surface: Field) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""How far velocities are from what is wanted at some steps [McNamara 2004, eq. 2: weights W_t on velocities].
+"""The distance between velocities and their targets [McNamara 2004, eq. 2: weights W_t on velocities].
 
     phi = 1/2 sum_k w_k |W_k (v_k - v_k*)|^2 / |W_k U_k|^2
 
@@ -21,7 +21,7 @@ from keyfluid.models.state import State
 
 @dataclass(frozen=True, eq=False)
 class VelocityKey:
-    """A velocity wanted after `step` steps; mask: 1 on faces that count; speed: U, m/s."""
+    """The target velocity after `step` steps; mask: 1 on faces that count; speed: U, m/s."""
 
     step: int
     target: Field
@@ -61,7 +61,7 @@ class VelocityMatch:
 
 
 def root_mean_square(field: Field, mask: Field | None = None) -> float:
-    """Of the values where the mask is, and of all without one."""
+    """Over the values inside the mask, or all values without one."""
     values = field if mask is None else field.like(field.data * mask.data)
     count = float(field.data.size) if mask is None else mask.dot(mask)
     return math.sqrt(values.dot(values) / count) if count > 0 else 0.0

@@ -30,6 +30,7 @@ from keyfluid.operators.backtrace import Backtrace, Tables, adjoint_slabs, forwa
 from keyfluid.operators.base import Fields, Operator
 from keyfluid.operators.framed import frame_of
 from keyfluid.operators.interpolate_cubic import CubicAdvection
+from keyfluid.operators.kernels import advect as kernels
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Advect(Operator):
     order: int = 2
     feet: str = "own"
     interpolation: str = "linear"
-    """Of the carried values: "cubic" smears far less, and takes two to four times as long."""
+    """How carried values are read: "cubic" smears far less and takes two to four times as long."""
     _cache: dict = dataclass_field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -76,7 +77,7 @@ class Advect(Operator):
             out = np.empty_like(field.data)
             for table, part, framed in self._parts(field):
                 slabs = forward_slabs(table)
-                self._back.kernels.advect(
+                kernels.advect(
                     self._tableau(field.dtype), self._back.scale(field.dtype), table.lattices, table.bases,
                     table.points, values[framed], carrier, feet, out[part], slabs,
                     *self._back.work(table, slabs, field.dtype)[:5],
@@ -104,7 +105,7 @@ class Advect(Operator):
                     feet[origin] = self._back.trace(origin, carrier)
                     d_feet[origin] = self._back.trace_tangent(origin, carrier, d_carrier)
                 slabs = forward_slabs(table)
-                self._back.kernels.advect_tangent(
+                kernels.advect_tangent(
                     table.lattices, table.bases, table.points, values[framed], feet[origin], d_values[framed],
                     d_feet[origin], d_out[part], slabs, *self._back.work(table, slabs, field.dtype),
                 )  # fmt: skip
@@ -128,7 +129,7 @@ class Advect(Operator):
             values_bar.fill(0)
             for table, part, framed in self._parts(field):
                 slabs = adjoint_slabs(table, reach)
-                self._back.kernels.advect_adjoint(
+                kernels.advect_adjoint(
                     self._tableau(field.dtype), self._back.scale(field.dtype), table.lattices, table.bases,
                     table.points, values[framed], carrier, feet, out_bar.data[part], values_bar[framed],
                     carrier_bar, feet_bar, slabs, *self._back.work(table, slabs, field.dtype),

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from types import ModuleType
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind, Place
 from keyfluid.operators.framed import frame_of
-from keyfluid.operators.kernels import advect2, advect3
+from keyfluid.operators.kernels import advect as kernels
 
 TABLEAUS = {
     1: [[0.0, 1.0]],
@@ -39,11 +38,15 @@ _ADJOINT_SLABS = 16
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """What a kernel must know of the lattices it reads; see kernels/rows3.py."""
+    """Tables of the lattices that a kernel reads; see kernels/rows.py. sizes: those of `points`, as an array."""
 
     lattices: np.ndarray
     bases: np.ndarray
-    points: np.ndarray
+    points: tuple[int, ...]
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        return np.array(self.points, np.int64)
 
 
 @lru_cache(maxsize=256)
@@ -66,7 +69,7 @@ def tables(grid: Grid, place: Place, padded: bool, dtype: np.dtype, origin: Plac
     shape = grid.shape(origin)
     for a in range(grid.dim):
         add(a * int(np.prod(shape)), shape, 0, [0.5 * (float(on) - float(at)) for on, at in zip(origin, place)])
-    return Tables(np.array(lattices, np.int32), np.array(bases, dtype), np.array(grid.shape(place), np.int64))
+    return Tables(np.array(lattices, np.int32), np.array(bases, dtype), tuple(grid.shape(place)))
 
 
 @dataclass(frozen=True)
@@ -88,18 +91,18 @@ class Backtrace:
         table = tables(self.grid, place, False, carrier.dtype)
         feet = np.empty(self.grid.dim * int(np.prod(table.points)), carrier.dtype)
         slabs = forward_slabs(table)
-        self.kernels.trace(
+        kernels.trace(
             stages_of(self.order, carrier.dtype), self.scale(carrier.dtype), table.lattices, table.bases, table.points,
             carrier, feet, slabs, *self.work(table, slabs, carrier.dtype)[:5],
         )  # fmt: skip
         return feet
 
     def trace_tangent(self, place: Place, carrier: np.ndarray, d_carrier: np.ndarray) -> np.ndarray:
-        """Change of what `trace` gives for a change of the velocity."""
+        """Tangent of `trace`: the change of the feet for a change of the velocity."""
         table = tables(self.grid, place, False, carrier.dtype)
         d_feet = np.empty(self.grid.dim * int(np.prod(table.points)), carrier.dtype)
         slabs = forward_slabs(table)
-        self.kernels.trace_tangent(
+        kernels.trace_tangent(
             stages_of(self.order, carrier.dtype), self.scale(carrier.dtype), table.lattices, table.bases, table.points,
             carrier, d_carrier, d_feet, slabs, *self.work(table, slabs, carrier.dtype),
         )  # fmt: skip
@@ -111,7 +114,7 @@ class Backtrace:
         """Add (d feet / d velocity)^T feet_bar to carrier_bar."""
         table = tables(self.grid, place, False, carrier.dtype)
         slabs = adjoint_slabs(table, reach)
-        self.kernels.trace_adjoint(
+        kernels.trace_adjoint(
             stages_of(self.order, carrier.dtype), self.scale(carrier.dtype), table.lattices, table.bases, table.points,
             carrier, feet_bar, carrier_bar, slabs, *self.work(table, slabs, carrier.dtype),
         )  # fmt: skip
@@ -126,10 +129,6 @@ class Backtrace:
         return int(min(np.ceil(fastest * self.dt / self.grid.spacing), self.grid.cells[0]))
 
     @property
-    def kernels(self) -> ModuleType:
-        return advect2 if self.grid.dim == 2 else advect3
-
-    @property
     def centre(self) -> Place:
         return Kind.CENTRES.places(self.grid.dim)[0]
 
@@ -139,7 +138,7 @@ class Backtrace:
 
     def work(self, table: Tables, slabs: int, dtype: np.dtype) -> tuple[np.ndarray, ...]:
         """The kernels' work arrays for these points."""
-        return self.kernels.work_arrays(int(table.points[-1]), self.order, slabs, dtype)
+        return kernels.work_arrays(self.grid.dim, int(table.points[-1]), self.order, slabs, dtype)
 
 
 @lru_cache(maxsize=8)
@@ -149,11 +148,11 @@ def stages_of(order: int, dtype: np.dtype) -> np.ndarray:
 
 
 def forward_slabs(table: Tables) -> int:
-    """How many slabs for a kernel that writes nothing but its own points."""
+    """Number of slabs for a kernel that writes only its own points."""
     return min(_FORWARD_SLABS, int(table.points[0]))
 
 
 def adjoint_slabs(table: Tables, reach: int) -> int:
-    """How many slabs so that two of one colour never scatter to the same place: twice the reach thick."""
+    """Number of slabs for scattering: twice the reach thick, so those of one colour never write to one value."""
     slabs = min(_ADJOINT_SLABS, int(table.points[0]) // (2 * (reach + 3)))
     return max(1, slabs - slabs % 2)

@@ -23,7 +23,7 @@ Fields = tuple[Field, ...]
 
 
 class Operator(ABC):
-    """One operation with its derivative; see the module's text."""
+    """One operation with its derivative; see the module docstring."""
 
     linear: ClassVar[bool] = False
     """True if the derivative does not depend on the inputs, which then need not be stored."""

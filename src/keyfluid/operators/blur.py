@@ -47,7 +47,7 @@ class Blur(SymmetricOperator):
 
 @lru_cache(maxsize=16)
 def _symbol(grid: Grid, sigmas: tuple[float, ...], power: int, dtype: np.dtype) -> np.ndarray:
-    """Eigenvalues of the blur; where they have fallen below rounding, `diagonal` need not see them."""
+    """Eigenvalues of the blur, cut where they fall below rounding; `diagonal` takes the rest as zero."""
     axes = tuple(CENTRE_AXES[side] for side in grid.boundary)
     values = eigenvalues(grid.cells, axes)
     total = np.asarray(sum(np.exp(0.5 * power * (sigma / grid.spacing) ** 2 * values) for sigma in sigmas))

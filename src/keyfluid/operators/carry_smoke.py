@@ -3,9 +3,9 @@
 Locations   rho at centres, v on faces, without divergence
 Continuous  drho/dt = -div(rho v) + v_g div(rho b grad(rho - rho*))      [Fattal & Lischinski 2004, sec. 4, eq. 10]
 Discrete    advect_limited.py with the speeds of gather.py added to those of the air: both are conservation laws
-Restriction sub-steps so short that neither air nor gathering breaks theirs; where both together would be too fast,
-            gathering waits
-Sides       nothing passes bodies, and nothing is left inside of them
+Restriction sub-steps short enough for the limits of both air and gathering; where both together would be too fast,
+            gathering is reduced
+Sides       nothing passes bodies, and their inside is emptied
 Derivative  none, as for advect_limited.py
 """
 

@@ -40,7 +40,7 @@ class Drive(LinearOperator):
         return (force,)
 
     def add(self, blurred: Field, force: Field, keep: bool = True) -> None:
-        """force += v_f A(blurred) slope, in place; if not `keep`, what was there is forgotten."""
+        """force += v_f A(blurred) slope, in place; without `keep` it overwrites."""
         real = blurred.dtype.type
         factors = real(0.5 * self.strength), real(1 if keep else 0)
         limited.drive(blurred.data, self.slope.data, *factors, *layered(self.grid), self.grid.dim, force.data)

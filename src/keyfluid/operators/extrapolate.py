@@ -45,7 +45,7 @@ class Layers:
         return cls(layer, order[:count], shape, wraps)
 
     def fill(self, values: np.ndarray) -> np.ndarray:
-        """All reached values; those not reached, and blocked ones, are zero."""
+        """The values that were reached; unreached and blocked ones are zero."""
         flat = np.where(self.layer == 0, values.ravel(), 0.0).astype(np.float64)
         layers.fill(flat, self.layer, self.shape, self.wraps, self.order, self.order.size)
         return flat.reshape(values.shape)

@@ -17,7 +17,7 @@ _SLABS = 16
 
 @dataclass(frozen=True, eq=False)
 class FramedLayout:
-    """Sizes of the components of one kind of field, without and with the frame, as the kernels want them."""
+    """Sizes of the components of one kind of field, without and with the frame, in the kernels' layout."""
 
     shapes: np.ndarray
     frames: np.ndarray

@@ -5,8 +5,8 @@ Continuous  drho/dt = v_g div(rho b grad(rho - rho*)),   b: blurred target  [Fat
 Discrete    advection in conservation form by the speed  s = -v_g A(b) D(rho - rho*)  on faces, none on the
             sides of the box: mass is kept, density stays non-negative, rho = rho* stays as it is
             (v_g and the sign are missing in the paper's appendix)
-Restriction dt <= dx^2 / (2 v_g max(rho b)), since each axis sees what the one before has left; `forward` takes as
-            many sub-steps as that needs. Speeds beyond 0.43 cells per sub-step are cut to that.
+Restriction dt <= dx^2 / (2 v_g max(rho b)), since each axis sees what the one before has left; `forward`
+            takes the necessary sub-steps. Speeds beyond 0.43 cells per sub-step are cut to that.
 Derivative  none, as for advect_limited.py
 """
 
@@ -87,12 +87,12 @@ class Gather(ForwardOnly):
         return most.reshape(-1)
 
     def longest(self, rho: Field) -> float:
-        """Seconds within which the error may be diffused in one step."""
+        """The longest step, in seconds, for diffusing the error."""
         most = float((rho.data * self.reach).max()) * self.rate
         return self.grid.spacing**2 / (2 * most) if most > 0 else math.inf
 
 
 def cells_per_step(speeds: Field) -> float:
-    """Seconds in which these speeds cross as much of a cell as keeps densities non-negative."""
+    """The longest step, in seconds, that keeps densities non-negative at these speeds."""
     fastest = speeds.require_finite("velocity")
     return SAFE_CELLS * speeds.grid.spacing / fastest if fastest > 0 else math.inf

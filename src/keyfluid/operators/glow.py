@@ -7,7 +7,7 @@ Discrete    g_i = t_{i-1} - t_i,  t_i = exp(-a sum_{j <= i} rho_j),  a = kappa d
             exact for smoke that is even within a cell. The picture is the sum of g along the axis, 1 for endless smoke.
 Tangent     d_g_i = d_t_{i-1} - d_t_i,  d_t_i = -a t_i sum_{j <= i} d_rho_j
 Adjoint     t_bar_i = g_bar_{i+1} - g_bar_i,  rho_bar_j = -a sum_{i >= j} t_i t_bar_i
-Sides       of no concern: rays begin and end with the domain
+Sides       none: rays begin and end with the domain
 Smoothness  smooth
 Deviations  rays run along an axis; glow is kept per cell, so that it lives on the grid like every other field
 """

@@ -40,7 +40,7 @@ class CubicAdvection:
             out = np.empty_like(field.data)
             for place, part, table in self._parts(field):
                 cubic.interpolate(
-                    table.lattices, table.bases, table.points, _padded(field, part), feet[place],
+                    table.lattices, table.bases, table.sizes, _padded(field, part), feet[place],
                     out[part], forward_slabs(table),
                 )  # fmt: skip
             outputs.append(field.like(out))
@@ -57,7 +57,7 @@ class CubicAdvection:
             d_out = np.empty_like(field.data)
             for place, part, table in self._parts(field):
                 cubic.interpolate_tangent(
-                    table.lattices, table.bases, table.points, _padded(field, part), feet[place],
+                    table.lattices, table.bases, table.sizes, _padded(field, part), feet[place],
                     _padded(d_field, part), d_feet[place], d_out[part], forward_slabs(table),
                 )  # fmt: skip
             outputs.append(field.like(d_out))
@@ -76,7 +76,7 @@ class CubicAdvection:
                 values_bar = field_bar[part] if values.size == field_bar[part].size else np.zeros_like(values)
                 for colour in range(2):
                     cubic.interpolate_adjoint(
-                        table.lattices, table.bases, table.points, values, feet[place], out_bar.data[part],
+                        table.lattices, table.bases, table.sizes, values, feet[place], out_bar.data[part],
                         values_bar, feet_bar[place], adjoint_slabs(table, reach + 1), colour,
                     )  # fmt: skip
                 if values_bar.size != field_bar[part].size:

@@ -89,7 +89,7 @@ class KeepVolume(Operator):
         return after, before
 
     def _shift(self, after: _Smoothed, before: _Smoothed) -> tuple[float, float]:
-        """c, and the area of the surface in cells per metre; zero both where there is none."""
+        """c, and the area of the surface in cells per metre; both zero without a surface."""
         area = float(np.sum(after.delta))
         lost = float(np.sum(after.share) - np.sum(before.share))
         return (lost / area, area) if area > 0 else (0.0, 0.0)

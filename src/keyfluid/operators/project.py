@@ -57,7 +57,7 @@ class Project(SymmetricOperator):
     """forward(velocity) -> (velocity,), divergence-free.
 
     tolerance: with solids, the relative residual of the solve, and max |div v| dx / max |v| of what it
-    returns; it has no meaning for a box without. `report` tells how the last solve ended.
+    returns; it has no meaning for a box without. `report` is the last solve's.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ Deviations  differences of second order where two cells in a row are known: at a
             distances spread as from a point, the first order falls short of its name (a box: 0.80, now 1.0).
             For interface cells McNamara has (13) too, from where the surface cuts the ways to cells across it. That
             moves a curved surface in each step: a disk 19 cells wide, carried in 100 steps, lost 13 % of its volume,
-            and gains 6 % with the gradient (keep_volume.py mends the rest).
+            and gains 6 % with the gradient (keep_volume.py corrects the rest).
 Smoothness  continuous but for cells that change sign. Kinks where the order, or the neighbours used, change. Not
             differentiated: that order.
 """

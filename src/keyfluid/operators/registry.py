@@ -83,7 +83,7 @@ def _inflow(at: Setting) -> tuple[Operator, Fields]:
 
 
 def _carry_smoke(at: Setting) -> Operator:
-    """Fast enough for several sub-steps, in which gathering is cut here and there."""
+    """Fast enough for several sub-steps, in which gathering is limited in some places."""
     gather = Gather(at.grid, at.field(Kind.CENTRES), at.field(Kind.FACES), 0.4 * at.grid.spacing**2, 0.0)
     return CarrySmoke(at.grid, 1.9 * at.grid.spacing, gather, at.solids)
 
@@ -175,7 +175,7 @@ FORWARD_ONLY: dict[str, Builder] = {
     ),
     "carry smoke": lambda at: (_carry_smoke(at), (at.field(Kind.CENTRES), at.field(Kind.FACES))),
 }
-"""Operators without a derivative: dot and Taylor tests have nothing to say about them."""
+"""Operators without a derivative: dot and Taylor tests do not apply."""
 
 
 def no_solids(at: Setting) -> Solids:

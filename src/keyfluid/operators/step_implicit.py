@@ -36,7 +36,7 @@ MOST_DIRECTIONS = 120
 
 
 class StepImplicit(Operator):
-    """forward(velocity, force) -> (velocity,), m/s and m/s^2; `report` tells how the last step's solve ended.
+    """forward(velocity, force) -> (velocity,), m/s and m/s^2; `report` is the last step's.
 
     tolerance: of |F| relative to the right side; by default what the precision allows.
     """
@@ -85,7 +85,7 @@ class StepImplicit(Operator):
         gap = self.residual(v, right)
         size, steps = gap.norm(), 0
         while size > enough and steps < MOST_NEWTON_STEPS:
-            # Far from the solution a rough direction will do.
+            # Far from the solution a rough direction is enough.
             step = self._solve(v, gap, transposed=False, tolerance=max(self.tolerance, min(1e-2, size / enough * 1e-3)))
             fraction, better = 1.0, False
             while fraction > 1e-3 and not better:

@@ -113,7 +113,7 @@ class Transport(Operator):
         return count
 
     def _terms(self, rho: np.ndarray, w: np.ndarray, substeps: int) -> list[np.ndarray]:
-        """rho, A rho / m, (A / m)^2 rho / 2!, ... up to the first that does not matter (it is left out).
+        """rho, A rho / m, (A / m)^2 rho / 2!, ... up to the first negligible one, which is left out.
 
         The term of order 1 stays in any case: at rest it is zero and its derivative is not.
         """

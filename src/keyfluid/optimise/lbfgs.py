@@ -6,7 +6,7 @@
 
 A metric M is the same as L-BFGS in the variables z with x = sqrt(M) z, without changing the variables.
 
-Between two iterations everything is in a `Minimisation`, which can be saved and continued in the same bits: sums
+Between two iterations everything is in a `Minimisation`, which can be saved and continued bit for bit: sums
 are taken in a fixed order (keyfluid/kernels/vectors.py), and a pair is the difference of two stored iterates, so that
 the last m + 1 iterates and gradients are all that a checkpoint needs.
 """
@@ -73,7 +73,7 @@ class Minimisation:
 
 
 class Lbfgs:
-    """The method; see the module's text.
+    """The method; see the module docstring.
 
     metric: scale squared of each variable, a vector as long as x or None; first_step: length of the first step,
     sqrt(sum s^2 / metric). slack: for objectives with small jumps, as liquids have where cells become wet: a step may

@@ -6,6 +6,7 @@ search.py     SearchDefaults: what a search takes where the scene leaves it open
 targets.py    Keyframe, Picture, Flow: what is asked at a frame
 emission.py   Emission: a source on the grid
 film.py       FrameRecord: one frame of a film; EditedFilm: a film that is to be changed
+kept.py       Meta: numbers and words that are kept beside arrays, and how they are read back
 """
 
 from keyfluid.problem.emission import Emission, share_of_faces

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from keyfluid.fields import Field
 from keyfluid.models.state import State
+from keyfluid.problem.kept import Meta
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,7 @@ class FrameRecord:
     force: Field | None = None
     carriers: Sequence[tuple[float, Field]] = ()
     emitted: Mapping[str, float] = field(default_factory=dict)
-    memory: Mapping[str, Any] = field(default_factory=dict)
+    memory: Meta = field(default_factory=dict)
     particles: Mapping[str, np.ndarray] = field(default_factory=dict)
     divergence: float | None = None
     numbers: Mapping[str, float] = field(default_factory=dict)

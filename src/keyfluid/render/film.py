@@ -1,7 +1,7 @@
 """Films and stills: GIF, WebP, MP4 (with the `video` extra) and PNG, each written whole or not at all.
 
 A frame is an sRGB image, uint8 (height, width, 3). `frames` may be any iterable; a sequence that makes its
-frames when asked keeps a long film out of memory.
+frames on demand keeps a long film out of memory.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def write_webp(frames: Iterable[Frame], path: PathLike, fps: float, quality: int
 
 
 def write_mp4(frames: Iterable[Frame], path: PathLike, fps: float, quality: int = 18) -> None:
-    """H.264 in an MP4 that any player takes: yuv420p, even sides (an odd one repeats its last row)."""
+    """H.264 in an MP4 that any player supports: yuv420p, even sides (an odd one repeats its last row)."""
     if not video_available():
         raise KeyfluidError("MP4 requires PyAV; install it with pip install 'keyfluid[video]', or write a GIF or WebP")
     import av
@@ -120,7 +120,7 @@ def _sequence(frames: Iterable[Frame]) -> Sequence[Frame]:
 
 
 def _checked(frames: Iterable[Frame]) -> Iterator[Frame]:
-    """The frames, each seen to be an sRGB image of the first one's size."""
+    """The frames, each checked to be an sRGB image of the first one's size."""
     shape: tuple[int, ...] | None = None
     for frame in frames:
         if frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:

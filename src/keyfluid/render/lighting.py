@@ -19,7 +19,7 @@ from keyfluid.render.colour import Colour, parse_colour
 from keyfluid.render.field import ColouredField, stacked
 
 OPTICAL_DEPTH = 32.0
-"""Of full smoke as deep as the domain's longest side, unless the caller says otherwise."""
+"""Default optical depth of full smoke as deep as the domain's longest side."""
 
 _SKY_RATIO = 2  # the sky's visibility is smooth: its cells are twice as large
 
@@ -168,7 +168,7 @@ class LitVolume:
     def march(
         self, origins: NDArray[np.float64], directions: NDArray[np.float64], step: float = 0.5
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Along rays (m, 3): light and transmittance (m, 4), and how many cells off a solid is met, or 0."""
+        """Along rays (m, 3): light and transmittance (m, 4), and the distance in cells to the solid hit, or 0."""
         from keyfluid.render.kernels.raymarch import march
 
         bundles = -(-len(origins) // 256)

@@ -12,7 +12,7 @@ depth d is then 1 - exp(-kappa d), so the shadow is that of the smoke the marker
 A second map from above gives what a marker sees of the sky.
 
 Blending reads the frames before from the run instead of remembering the last picture, so a frame looks the same
-whichever was drawn before it.
+regardless of which frame was drawn before it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Shades = NDArray[np.float32]
 
 MOST_TEXELS = 4096
 REACH = 7
-"""Texels on either side of a marker that are asked: a kernel of 15."""
+"""Texels on either side of a marker that are sampled: a kernel of 15."""
 
 BLEND = (4.0, 2.0, 1.0)
 """Weights of a marker's shadow in this frame, the one before, and the one before that."""
@@ -148,7 +148,7 @@ def _lit(
     phase = (1 - g * g) / (1 + g * g - 2 * g * cosine) ** 1.5
     direct = parse_colour(light.colour) * np.float32(light.strength * phase)
     sky = parse_colour(light.sky_colour) * np.float32(light.sky_strength)
-    # Light that is scattered many times reaches deeper than the direct one: a tenth of it fades half as fast.
+    # Light that is scattered many times reaches deeper than direct light: a tenth of it fades half as fast.
     reached = np.float32(0.9) * shades[0] + np.float32(0.1) * np.sqrt(shades[0])
     return shoulder(cloud.colour * (reached[:, None] * direct + np.sqrt(shades[1])[:, None] * sky))
 

@@ -130,7 +130,7 @@ def _table(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
 
 
 def _value(value: Any) -> str:
-    """Numbers to four digits, what is missing as a dash, all else as it is."""
+    """Numbers to four digits, missing values as a dash, anything else as text."""
     if value is None:
         return "–"
     if isinstance(value, float | np.floating):

@@ -1,4 +1,4 @@
-"""Many steps, forward and back: full storage or checkpointed under a memory budget, the same bits either way."""
+"""Many steps, forward and back: full storage or checkpointed under a memory budget, bit-identical either way."""
 
 from keyfluid.rollout.forcing import Forcing, StoredForcing
 from keyfluid.rollout.plan import MemoryPlan, plan_memory

@@ -1,8 +1,8 @@
-"""What becomes of large arrays that are freed: given back to the system, or held for the next ones.
+"""Whether freed large arrays are returned to the system or held for the next ones.
 
-Left alone, glibc raises the size from which arrays are mapped one by one to 32 MB as they come and go, and puts those
-below it on one heap, whose gaps nothing else fits: a run then holds up to two or three times what it uses. Given back,
-every array costs the system's clearing of its pages once more: a third of the time of a gradient at 128^3.
+By default glibc raises the size above which it maps arrays one by one, up to 32 MB, and puts smaller ones on one heap
+that fragments: a run then holds two or three times the memory it uses. Returned to the system, the pages of every array
+must be cleared again: a third of the time of a gradient at 128^3.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import ctypes
 import sys
 
 LARGE_ARRAY = 4 << 20
-"""Bytes from which an array is given back to the system as soon as it is freed."""
+"""Size in bytes from which an array is returned to the system as soon as it is freed."""
 PLENTY = 3
-"""Times the plan that a machine must have before freed arrays are held."""
+"""Freed arrays are held if the machine has this many times the planned memory."""
 WORTH_HOLDING = 256 << 20
-"""Planned bytes from which clearing pages is felt; a smaller run would hold two or three times its plan for nothing."""
+"""Planned bytes from which clearing pages costs time; below it, holding arrays only wastes memory."""
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _NEVER = (1 << 31) - 1
 
@@ -32,7 +32,7 @@ def hold_large_arrays() -> None:
 
 
 def choose_allocation(planned: int, limit: int | None) -> None:
-    """Hold freed arrays of a large run where the machine has several times the planned bytes; None: not known to."""
+    """Hold freed arrays of a large run if the machine has several times the planned bytes; None: not known."""
     if limit is not None and planned >= WORTH_HOLDING and PLENTY * planned < limit:
         hold_large_arrays()
     else:

@@ -14,7 +14,7 @@ copies (measured: 8.6 at 128^3)."""
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """How many places a rollout may use, and what that costs."""
+    """How many states and tapes a rollout may store, and what that costs."""
 
     steps: int
     state_bytes: int

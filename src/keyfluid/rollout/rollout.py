@@ -28,7 +28,7 @@ class Objective(Protocol):
     """A sum of terms, each a function of the state after some number of steps."""
 
     def steps(self) -> Iterable[int]:
-        """Which states it looks at; 0 is the initial one."""
+        """The states it depends on, by number of steps; 0 is the initial one."""
         ...
 
     def term(self, step: int, state: State) -> tuple[float, Mapping[str, Field]]:

@@ -1,4 +1,4 @@
-"""When to store and when to run again: the cheapest way to reverse n steps with s places in memory.
+"""When to store and when to recompute: the cheapest way to reverse n steps with s places in memory.
 
 A place holds either the state before a step, or the tape of a step (what its adjoint needs); both are about as
 large. With n <= s everything is taped at once. Otherwise advance m steps, store that state in one place,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from keyfluid import __version__
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.run.fingerprint import Fingerprint, changed_keys, machine_notes
-from keyfluid.runs.folder import RunFolder
+from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.scenes import Scene
 from keyfluid.scenes.build.inputs import hashed_scene
 

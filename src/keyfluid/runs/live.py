@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 
 from keyfluid.controllers.particles.controller import densities_of, faces_of
-from keyfluid.controllers.particles.simulation import Report, Simulation
+from keyfluid.controllers.particles.simulation import ParticleSimulation, Report
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.fields import Field
 from keyfluid.problem import FrameRecord
 from keyfluid.runs.frames import MemoryFrames
 from keyfluid.runs.pictures import Painter
-from keyfluid.runs.session import Session
+from keyfluid.runs.recorder import Recorder
 from keyfluid.scenes import Scene, load_scene, scene_from
 from keyfluid.scenes.build.problem import build
 from keyfluid.scenes.schema.load import dump_data
@@ -45,12 +45,12 @@ class LiveRun:
             raise SceneError("control.method", f"{self.scene.control.method!r} can't run live; use 'particles'")
         self.problem = build(self.scene)
         self._control: Any = self.scene.control
-        self.simulation = Simulation(self.problem, self._control)
+        self.simulation = ParticleSimulation(self.problem, self._control)
         self.simulation.begin()
         self.frame = 0
         self.report: Report | None = None
         self.changes: list[dict[str, Any]] = []
-        self._session = Session(self.problem, "particles")
+        self._recorder = Recorder(self.problem)
         self._painter: Painter | None = None
 
     def step(self) -> Report:
@@ -113,11 +113,11 @@ class LiveRun:
         state = {**densities_of(self.simulation), "velocity": self.velocity()}
         memory = {**self.simulation.memory(), "changes": []}
         particles = {name: values.copy() for name, values in self.simulation.arrays().items()}
-        store = self._session.store
+        store = self._recorder.store
         assert isinstance(store, MemoryFrames)
-        self._session.frame(FrameRecord(self.frame, state, memory=memory, particles=particles))
+        self._recorder.frame(FrameRecord(self.frame, state, memory=memory, particles=particles))
         store.keep(range(self.frame - _KEPT_FRAMES + 1, self.frame + 1))
-        return self._painter.frame(self._session.frames, self.frame)
+        return self._painter.frame(self._recorder.frames, self.frame)
 
     def _cloud(self, field: str | None) -> Any:
         for cloud in self.simulation.clouds:

@@ -25,6 +25,7 @@ import numpy as np
 
 from keyfluid.boundary import Boundary
 from keyfluid.fields import Field, density
+from keyfluid.io.run.stored_frame import FrameMeta
 from keyfluid.objectives.density import relative_error
 from keyfluid.objectives.velocity import root_mean_square
 from keyfluid.operators.project import relative_divergence
@@ -131,7 +132,7 @@ def mean_square(force: Field) -> float:
     return force.dot(force) / force.grid.count
 
 
-def mass_drift(metas: Sequence[Mapping[str, Any]]) -> float:
+def mass_drift(metas: Sequence[FrameMeta]) -> float:
     if not metas:
         return 0.0
     drifts = [0.0]
@@ -147,7 +148,7 @@ def mass_may_change(problem: Problem) -> list[str]:
     return [*keys, "control.equalise"] if getattr(problem.control, "equalise", 0) else keys
 
 
-def fluid_totals(problem: Problem, metas: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
+def fluid_totals(problem: Problem, metas: Sequence[FrameMeta]) -> dict[str, dict[str, float]]:
     """What the fluid itself reports (problem.fluid.totals)."""
     masses = [sum(meta["mass"].values()) for meta in metas]
     given = sum(sum(meta["emitted"].values()) for meta in metas)
@@ -156,12 +157,12 @@ def fluid_totals(problem: Problem, metas: Sequence[Mapping[str, Any]]) -> dict[s
     return problem.fluid.totals(masses, given, numbers)
 
 
-def force_norm(metas: Iterable[Mapping[str, Any]]) -> float:
+def force_norm(metas: Iterable[FrameMeta]) -> float:
     squares = [meta["force_square"] for meta in metas if meta["index"] > 0]
     return math.sqrt(sum(squares) / len(squares)) if squares else 0.0
 
 
-def frame_history(metas: Sequence[Mapping[str, Any]], logged: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def frame_history(metas: Sequence[FrameMeta], logged: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """What the method logged, then one entry per frame; what it logged of a frame joins that entry."""
     by_frame: dict[int, dict[str, Any]] = {}
     for meta in metas:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from keyfluid.controllers.shell import Checkpoint
 from keyfluid.errors import KeyfluidError, SceneError
-from keyfluid.runs.folder import RunFolder
+from keyfluid.io.run.run_folder import RunFolder
+from keyfluid.scenes import load_scene
 from keyfluid.scenes.build.problem import BuiltScene, build
 
 
@@ -18,6 +19,6 @@ def open_other_run(folder: str) -> tuple[BuiltScene, Checkpoint]:
     if found is None:
         raise SceneError("control.start", f"{folder} has no checkpoint yet; let it run first")
     try:
-        return build(place.scene()), Checkpoint(found.arrays, found.controller)
+        return build(load_scene(place.scene_file)), Checkpoint(found.arrays, found.controller)
     except KeyfluidError as error:
         raise SceneError("control.start", f"the scene of {folder}: {' '.join(str(error).split())}") from None

@@ -12,6 +12,8 @@ import numpy as np
 
 from keyfluid import __version__
 from keyfluid.errors import KeyfluidError
+from keyfluid.io.run import layout
+from keyfluid.io.run.result_file import Result
 from keyfluid.render import (
     filmstrip,
     save_png,
@@ -25,7 +27,7 @@ from keyfluid.runs.frames import Frame, Frames
 from keyfluid.runs.mesh_files import write_mesh
 from keyfluid.runs.pictures import Film, Painter
 from keyfluid.runs.ply_files import write_points
-from keyfluid.runs.vdb_files import vdb_name, write_frame
+from keyfluid.runs.vdb_files import write_frame
 from keyfluid.scenes import dump_scene
 from keyfluid.scenes.build.problem import BuiltScene
 
@@ -57,17 +59,17 @@ class Outputs:
         self.painter = Painter(problem, size)
         self.film = Film(self.painter, frames, lambda done, total: self._told("picture", done, total))
 
-    def write_all(self, result: Mapping[str, Any]) -> None:
+    def write_all(self, result: Result) -> None:
         """What the scene's [output] asks for, and always a strip and a report."""
         output = self.problem.scene.output
         if output.vdb:
-            self.write_vdb("vdb/")
+            self.write_vdb(f"{layout.VDB}/")
         if getattr(self.problem.scene.control, "ply", False):
-            self.write_ply("ply/")
+            self.write_ply(f"{layout.PLY}/")
         if self.problem.fluid.mesh and self.problem.grid.dim == 3:
-            self.write_meshes("mesh/")
+            self.write_meshes(f"{layout.MESH}/")
         if output.png:
-            self.write_png("png/")
+            self.write_png(f"{layout.PNG}/")
         if output.video:
             self.write_video()
         self.write_strip()
@@ -77,7 +79,7 @@ class Outputs:
         """One VDB file per frame; `prefix` names a folder inside, if any."""
         indices = self.frames.store.indices()
         for done, index in enumerate(indices, 1):
-            with self.folder.writing(prefix + vdb_name(self.problem, index)) as path:
+            with self.folder.writing(f"{prefix}{self._numbered(index)}.vdb") as path:
                 write_frame(path, self.problem, self.frames[index])
             self._told("vdb", done, len(indices))
 
@@ -102,14 +104,14 @@ class Outputs:
                 save_png(path, self.film[place])
 
     def _numbered(self, index: int) -> str:
-        return f"{self.problem.scene.name}.{self.problem.scene.output.start_frame + index:04d}"
+        return layout.numbered(self.problem.scene.name, self.problem.scene.output.start_frame + index)
 
     def write_video(self) -> Path:
         """video.webp always; beside it an MP4, or a GIF where PyAV is missing. Returns the better one."""
         fps = self.problem.fps
-        with self.folder.writing("video.webp") as path:
+        with self.folder.writing(layout.WEBP) as path:
             write_webp(self.film, path, fps)
-        better, write = ("video.mp4", write_mp4) if video_available() else ("video.gif", write_gif)
+        better, write = (layout.MP4, write_mp4) if video_available() else (layout.GIF, write_gif)
         with self.folder.writing(better) as path:
             write(self.film, path, fps)
         return self.folder.path / better
@@ -124,23 +126,22 @@ class Outputs:
         targets = [self.painter.target(index) for index in chosen]
         labels = [f"frame {index}" for index in chosen]
         columns = STRIP_FRAMES if not keys else STRIP_FRAMES + 2
-        with self.folder.writing("strip.png", again=True) as path:
+        with self.folder.writing(layout.STRIP, again=True) as path:
             save_png(path, filmstrip(pictures, labels, targets, columns=columns))
 
-    def write_report(self, result: Mapping[str, Any]) -> None:
+    def write_report(self, result: Result) -> None:
         scene, folder = self.problem.scene, self.folder.path
-        film = next((folder / name for name in ("video.mp4", "video.webp") if (folder / name).exists()), None)
+        film = next((folder / name for name in (layout.MP4, layout.WEBP) if (folder / name).exists()), None)
         shown = {name: value for name, value in result.items() if not isinstance(value, list)}
-        for name in ("pictures", "flows"):
-            for key in result.get(name, []):
-                shown[f"error of {name[:-1]} at {key['frame']}"] = key["relative_error"]
-        with self.folder.writing("report.html", again=True) as path:
+        for name, keys in (("picture", result.get("pictures", [])), ("flow", result.get("flows", []))):
+            shown.update({f"error of {name} at {key['frame']}": key["relative_error"] for key in keys})
+        with self.folder.writing(layout.REPORT, again=True) as path:
             write_report(
                 path,
                 scene.name,
                 shown,
                 film if scene.output.video else None,
-                folder / "strip.png",
+                folder / layout.STRIP,
                 curves_of(result["history"]),
                 dump_scene(scene),
                 versions(),

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from keyfluid.controllers import controller_for
-from keyfluid.controllers.method import Method, Plan
+from keyfluid.controllers.method import Plan
 from keyfluid.controllers.shell import Stopped
 from keyfluid.errors import KeyfluidError, SceneError, WorkerDied
 from keyfluid.io.atomic import DiskError
-from keyfluid.io.run.result_file import Result
+from keyfluid.io.run.result_file import Result, Status
+from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.rollout.allocation import give_back_large_arrays
 from keyfluid.runs.changes import go_on_with
-from keyfluid.runs.folder import RunFolder
 from keyfluid.runs.frames import Frames
+from keyfluid.runs.new_folder import adopted_folder, new_folder
 from keyfluid.runs.other_runs import open_other_run
 from keyfluid.runs.outputs import Outputs
-from keyfluid.runs.session import Listener, Progress, Session, after_a_second
+from keyfluid.runs.progress import Listener, Reporter, after_a_second
+from keyfluid.runs.recorder import Recorder
+from keyfluid.runs.restoration import Restoration
+from keyfluid.runs.run_shell import RunShell
 from keyfluid.runs.watch import Watch
 from keyfluid.scenes import Scene, load_scene
 from keyfluid.scenes.build.problem import BuiltScene, build
@@ -88,18 +92,16 @@ def run_problem(
 
     plan: of this problem, where it was made before (`plan_run`).
     """
-    method = problem.scene.control.method
-    controller = controller_for(method)
     _keep_apart(problem.scene, folder)
     plan = plan or plan_run(problem)
-    place = RunFolder.begin(folder, problem.scene, overwrite) if folder is not None else None
-    session = Session(problem, method, place, progress, should_stop)
+    place = new_folder(folder, problem.scene, overwrite) if folder is not None else None
+    shell = RunShell(Recorder(problem, place), Reporter(progress, should_stop))
     try:
         if watch is not None and place is not None:
-            session.watch = watch(place)
-        return _go(session, controller, plan, progress)
+            shell.watch = watch(place)
+        return _go(shell, plan)
     except KeyfluidError:
-        if place is not None and not session.can_go_on:
+        if place is not None and not shell.recorder.can_go_on:
             place.abandon()
         raise
     finally:
@@ -109,7 +111,7 @@ def run_problem(
 
 def plan_run(problem: BuiltScene) -> Plan:
     """What the scene's method will do and take; raises what it can't do. Threads are chosen before it."""
-    return controller_for(problem.scene.control.method).plan(problem, open_other_run)
+    return controller_for(problem.method).plan(problem, open_other_run)
 
 
 def resume(
@@ -127,9 +129,9 @@ def resume(
     accept_changes: continue although the scene, its files or the machine's transforms have changed since the run
     started, where that makes sense; result.json then lists what changed.
     """
-    place = RunFolder.adopt(folder) if accept_changes else RunFolder.open(folder)
+    place = adopted_folder(folder) if accept_changes else RunFolder.open(folder)
     try:
-        scene = place.scene()
+        scene = load_scene(place.scene_file)
         method = scene.control.method
         controller = controller_for(method)
         if from_frame is not None and not controller.begins_from_frames:
@@ -140,14 +142,18 @@ def resume(
         notes = go_on_with(place, scene, controller.begins_from_frames, accept_changes)
         problem = build(scene, after_a_second(progress))
         choose_threads(problem, threads)
-        session = Session(problem, method, place, progress, should_stop)
-        finished = _finished(place) if from_frame is None else None
-        if finished is not None and session.is_whole():
-            return RunResult(finished, session.frames, problem, place.path)
-        session.restore(from_frame)
+        shell = RunShell(Recorder(problem, place), Reporter(progress, should_stop))
+        restoration = Restoration(place, problem)
+        finished = place.finished if from_frame is None else None
+        if finished is not None and restoration.is_whole():
+            return RunResult(finished, shell.recorder.frames, problem, place.path)
+        found = restoration.from_checkpoint() if from_frame is None else restoration.from_frame(from_frame)
+        shell.recorder.go_on(found)
+        if found is not None and found.older is not None:
+            shell.reporter.say(f"{found.older}; resumed from the checkpoint before it")
         for note in notes:
-            session.note(note)
-        return _go(session, controller, plan_run(problem), progress)
+            shell.note(note)
+        return _go(shell, plan_run(problem))
     finally:
         place.close()
 
@@ -159,70 +165,53 @@ def _keep_apart(scene: Scene, folder: str | Path | None) -> None:
     read["control.start"] = getattr(scene.control, "start", None)
     for key, other in read.items():
         if folder is not None and other is not None and Path(other).resolve() == Path(folder).resolve():
-            raise SceneError(key, f"{other} is the output folder of this run; choose another one with -o")
-
-
-def _finished(place: RunFolder) -> Result | None:
-    """result.json of a run that has ended; None for others, and where it can't be read."""
-    try:
-        result = place.result()
-    except KeyfluidError:
-        return None
-    return result if result is not None and result.get("status") == "finished" else None
+            raise SceneError(key, f"{other} is the output folder of this run; choose another folder with -o")
 
 
 def open_run(folder: str | Path) -> RunResult:
     """Read a run without changing it; its metrics are those of result.json."""
     place = RunFolder.find(folder)
-    problem = build(place.scene())
+    problem = build(load_scene(place.scene_file))
     result = place.result()
     if result is None:
         raise KeyfluidError(f"{place.path}: has no result.json yet; resume it: keyfluid resume {place.path}")
-    frames = Frames(place.frames, problem.grid, list(problem.densities), problem.amount)
-    return RunResult(result, frames, problem, place.path)
+    return RunResult(result, Frames(place.frames, problem), problem, place.path)
 
 
-def _go(session: Session, controller: Method, plan: Plan, progress: Listener | None) -> RunResult:
-    folder, problem = session.folder, session.problem
-
-    def told(what: str, done: int, total: int) -> None:
-        session.check_stop()
-        if progress is not None:
-            progress(Progress(done, total, what))
-
+def _go(shell: RunShell, plan: Plan) -> RunResult:
+    recorder, reporter = shell.recorder, shell.reporter
+    folder, problem = recorder.folder, recorder.problem
     give_back_large_arrays()
+    status: Status
     try:
-        session.write_result("running")
-        controller.run(plan, session)
-        session.check_stop()
-        session.score()
+        recorder.write_result("running")
+        controller_for(problem.method).run(plan, shell)
+        reporter.check_stop()
+        recorder.score()
         if folder is not None:
-            Outputs(problem, session.frames, folder, told).write_all(session.result("finished"))
+            Outputs(problem, recorder.frames, folder, reporter.wrote).write_all(recorder.result("finished"))
         status = "finished"
     except Stopped:
         status = "stopped"
     except OSError as error:
         # Not one of our files: a compiled kernel in Numba's cache, a mesh on a share that went away.
-        _leave_word(session)
-        raise _to_resume(DiskError(f"{error.filename or 'the disk'}: {error.strerror or error}"), session) from None
+        _leave_word(recorder)
+        raise _to_resume(DiskError(f"{error.filename or 'the disk'}: {error.strerror or error}"), recorder) from None
     except KeyfluidError as error:
-        _leave_word(session)
-        raise _to_resume(error, session) from None
-    session.write_result(status)
-    metrics = cast(Result, session.result(status))
-    return RunResult(metrics, session.frames, problem, None if folder is None else folder.path)
+        _leave_word(recorder)
+        raise _to_resume(error, recorder) from None
+    recorder.write_result(status)
+    return RunResult(recorder.result(status), recorder.frames, problem, None if folder is None else folder.path)
 
 
-def _to_resume(error: KeyfluidError, session: Session) -> KeyfluidError:
+def _to_resume(error: KeyfluidError, recorder: Recorder) -> KeyfluidError:
     """The same error, with the command to resume where there is something to resume from."""
-    if not isinstance(error, DiskError | WorkerDied) or session.folder is None or not session.can_go_on:
+    if not isinstance(error, DiskError | WorkerDied) or recorder.folder is None or not recorder.can_go_on:
         return error
-    return type(error)(f"{error}, then: keyfluid resume {session.folder.path}")
+    return type(error)(f"{error}, then: keyfluid resume {recorder.folder.path}")
 
 
-def _leave_word(session: Session) -> None:
+def _leave_word(recorder: Recorder) -> None:
     """Record in result.json that the run has stopped, unless even that can't be written."""
-    try:
-        session.write_result("stopped")
-    except KeyfluidError:
-        return
+    with suppress(KeyfluidError):
+        recorder.write_result("stopped")

@@ -28,10 +28,6 @@ _TO_Z_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 """(x, y, z) with y up to (x, -z, y) with z up: a quarter turn about x."""
 
 
-def vdb_name(problem: BuiltScene, index: int) -> str:
-    return f"{problem.scene.name}.{problem.scene.output.start_frame + index:04d}.vdb"
-
-
 def write_frame(path: Path, problem: BuiltScene, frame: Frame) -> None:
     """One file of the sequence."""
     output = problem.scene.output

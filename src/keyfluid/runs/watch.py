@@ -16,6 +16,7 @@ from typing import Any
 from keyfluid.controllers.particles.settings import ParticleNumbers
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.atomic import write_whole
+from keyfluid.io.run.layout import CHANGES, LATEST
 from keyfluid.render import save_png
 from keyfluid.runs.frames import Frames
 from keyfluid.runs.outputs import Writable
@@ -72,7 +73,7 @@ class Watch:
         if scene.control != current:
             self._changes.append({"frame": frame, "control": scene.control.model_dump(mode="json")})
             content = json.dumps(self._changes, indent=2).encode()
-            with self.folder.writing("changes.json", again=True) as path:
+            with self.folder.writing(CHANGES, again=True) as path:
                 write_whole(path, lambda file: file.write(content))
             self._say(f"[control] of {self.path.name} applied from frame {frame} on")
         if scene.model_copy(update={"control": current}) != self.problem.scene.model_copy(update={"control": current}):
@@ -81,7 +82,7 @@ class Watch:
 
     def show(self, frames: Frames, index: int) -> None:
         """Draw the frame that was just stored."""
-        with self.folder.writing("latest.png", again=True) as path:
+        with self.folder.writing(LATEST, again=True) as path:
             save_png(path, self._painter.frame(frames, index))
 
     def _stamp(self) -> tuple[int, int]:

@@ -20,7 +20,7 @@ def average_over_cells(
 ) -> np.ndarray:
     """Average a density that is zero outside `bounds` over each cell.
 
-    certain: cell centres (n, d) -> the cell's average, NaN where the centre alone does not tell.
+    certain: cell centres (n, d) -> the cell's average, NaN where the centre alone does not decide it.
     sample: points (n, d) -> density averaged over a box of side spacing / samples_per_axis.
     """
     dimension = len(shape)

@@ -19,7 +19,7 @@ from keyfluid.shapes.source import OWN_SIZE
 
 _DOUBLE = 8
 _MOST_HEADER = 1 << 17
-# What numpy raises for headers that are not what it wrote.
+# What numpy raises for invalid headers.
 _BROKEN = (
     OSError,
     ValueError,
@@ -33,7 +33,7 @@ _BROKEN = (
     tokenize.TokenError,
 )
 LARGEST_DENSITY = 1e12
-"""Squares of it still have a finite sum in float32 (the largest number a scene's key may hold, too)."""
+"""Sums of its squares stay finite in float32; it is also the largest number that a scene may hold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +117,8 @@ def load_array(path: Path) -> DensityArray:
 
 
 def _check_header(file: BinaryIO, path: Path) -> None:
-    """Hold the header's numbers against the file's length and the memory that its values take as float64."""
-    # From memory: asked for a header of 4 GiB, a file would make room for it before it looks for it.
+    """Check the header's numbers against the file's length and the memory its values take as float64."""
+    # From memory: a file would allocate the declared length of a header, up to 4 GiB, before reading it.
     head = io.BytesIO(file.read(_MOST_HEADER))
     version = np.lib.format.read_magic(head)
     reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -129,7 +129,7 @@ def _check_header(file: BinaryIO, path: Path) -> None:
     if min(shape, default=0) < 0 or count * dtype.itemsize > path.stat().st_size - head.tell():
         raise ValueError(f"its header claims {count} values of {dtype}; the file is too short for them")
     try:
-        # As they are in the file, as float64, and where columns come first those once more in order.
+        # The values as stored, as float64, and once more where columns come first and are reordered.
         each = dtype.itemsize + _DOUBLE * (2 if in_columns else 1)
         Budget(advice="crop or coarsen the array").require(each * count, f"an array of {count} values")
     except KeyfluidError as fault:

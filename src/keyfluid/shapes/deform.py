@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 _FAINT = 1e-3
-"""Of the peak: below it smoke does not count for where its ends are."""
+"""Share of the peak below which smoke is ignored when its ends are found."""
 
 
 def deformed(
@@ -72,7 +72,7 @@ def _unbent(
     bent = (rise > 0) & (np.abs(turned) <= abs(angle))
     found[0] = np.where(bent, middle[0] + radius - distance, places[0])
     found[up] = np.where(bent, low + np.abs(turned) * abs(radius), places[up])
-    # Beyond the arc's end it goes on straight, along the end's tangent.
+    # Beyond the arc's end it continues straight, along the end's tangent.
     beyond = (rise > 0) & ~bent
     ca, sa = math.cos(angle), math.sin(angle)
     dx = places[0] - (middle[0] + radius * (1 - ca))

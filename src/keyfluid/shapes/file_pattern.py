@@ -1,7 +1,7 @@
 """Names such as walk.####.obj, walk.%04d.obj or walk.*.obj, matched in time linear in the length of a name.
 
-All states that the pattern can be in are followed at once, as the bits of a number: bit i stands for "the first i
-parts of the pattern are used up". Nothing is ever tried twice, so no name can make a match slow.
+All states that the pattern can be in are followed at once, as the bits of a number: bit i means that the first i
+parts of the pattern have matched. Nothing is tried twice, so no name can make a match slow.
 """
 
 from __future__ import annotations

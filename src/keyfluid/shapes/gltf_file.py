@@ -22,7 +22,7 @@ _MAGIC, _VERSION, _JSON, _BIN = b"glTF", 2, b"JSON", b"BIN\0"
 
 
 class GltfFile:
-    """`document`: the JSON; `buffer(index)`: the bytes of a buffer, read when first asked for."""
+    """`document`: the JSON; `buffer(index)`: the bytes of a buffer, read on first use."""
 
     def __init__(self, path: Path, budget: Budget) -> None:
         self.folder = path.parent

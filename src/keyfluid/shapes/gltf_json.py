@@ -1,4 +1,4 @@
-"""The JSON of a glTF file, where every value is checked before it is believed.
+"""The JSON of a glTF file, where every value is checked before use.
 
 A key may be missing, hold another type, or an index may point nowhere: each is one KeyfluidError.
 """
@@ -60,7 +60,7 @@ def inner(table: Json, key: str) -> Json:
 
 
 def whole(table: Json, key: str, default: int | None = None) -> int:
-    """A whole number of at least 0; needed where there is no default."""
+    """A whole number of at least 0; required if there is no default."""
     found: Any = table.get(key, default)
     if not _is_index(found):
         raise KeyfluidError(f"{key!r} must be a whole number of at least 0")
@@ -81,7 +81,7 @@ def indices(table: Json, key: str, below: int) -> list[int]:
 
 
 def numbers(table: Json, key: str, count: int) -> np.ndarray | None:
-    """So many finite numbers, or None where the key is missing."""
+    """A list of `count` finite numbers, or None if the key is missing."""
     found = table.get(key)
     if key not in table:
         return None

@@ -2,7 +2,7 @@
 
     v' = sum_k weight_k  G(joint_k) B(joint_k)  v
 
-G is the joint node's global transform at the time asked for, B its inverse bind matrix; the transform of the
+G is the joint node's global transform at the requested time, B its inverse bind matrix; the transform of the
 node that carries a skinned mesh is ignored, as the specification says. Morph targets are not applied, and
 sparse or compressed accessors are refused.
 """

@@ -1,6 +1,6 @@
-"""Pictures as density: the alpha channel where it says something, else how bright a pixel is.
+"""Pictures as density: the alpha channel if it varies, otherwise brightness.
 
-Pictures of smoke, as it was rendered or as it should look, say it by brightness alone: what is transparent is black.
+In pictures of smoke, rendered or painted, only brightness counts: transparent pixels are black.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                # From memory: asked for a chunk of 4 GiB, a file would make room for it before it looks for it.
+                # From memory: a file would allocate the declared length of a chunk, up to 4 GiB, before reading it.
                 with Image.open(io.BytesIO(_content(path)), formats=_FORMATS) as image:
                     _check_size(image, path)
                     image.load()
@@ -117,7 +117,7 @@ def _content(path: Path) -> bytes:
 
 
 def _check_size(image: Any, path: Path) -> None:
-    """Before any pixel is decoded: how many there are, and what they and their conversions take."""
+    """Check, before decoding, the number of pixels and the memory that they and their conversions take."""
     width, height = image.size
     if not 0 < width * height <= MOST_PIXELS:
         raise KeyfluidError(f"image {path} is {width} x {height}; make it smaller, at most {MOST_PIXELS} pixels")

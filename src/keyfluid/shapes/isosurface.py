@@ -3,7 +3,7 @@
 Every cube between eight cell centres is cut into six tetrahedra around its long diagonal, all cubes alike, so that
 neighbours share their faces' diagonals. A triangle's corner lies on an edge of a tetrahedron, where phi, taken to be
 linear, is zero; edges are shared, so are corners, and every edge of a triangle belongs to two triangles. Around the box
-phi is taken to be outside: liquid at a wall is closed there, half a cell beyond the last centres, on the wall itself.
+phi counts as outside: liquid at a wall is closed there, half a cell beyond the last centres, on the wall itself.
 """
 
 from __future__ import annotations

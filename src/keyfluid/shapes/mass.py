@@ -1,4 +1,4 @@
-"""How much smoke a shape holds, and what no force can change about it."""
+"""The mass of a shape, and the error that no force can undercut."""
 
 from __future__ import annotations
 

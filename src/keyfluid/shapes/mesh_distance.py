@@ -3,7 +3,7 @@
 Sign: |winding number| above 1/2, by libigl. Distance: exact in a band beside the surface; beyond it, to the
 surface point of the nearest cell that the surface passes through (an upper bound, off by less than a cell).
 
-Work is saved by asking for blocks of 4^3 cells first. The winding number is harmonic off the surface: where
+Blocks of 4^3 cells are tested first, to save work. The winding number is harmonic off the surface: where
 it is within `_SETTLED` of a whole number at the middle of a block that far from the surface, Harnack's
 inequality keeps it on the same side of 1/2 in all of the block.
 """
@@ -113,7 +113,7 @@ def _inside_cells(
 
 
 def _bound_by_sign(distance: np.ndarray, sign: np.ndarray, spacing: float, overlapping: bool) -> None:
-    """Mend, in place, distances that contradict the sign: across holes, and near faces that cut into a body.
+    """Correct, in place, distances that contradict the sign: across holes, and near faces that cut into a body.
 
     A sign change in a hole has no face near it: no distance may much exceed the one to the other sign. A face
     that is half buried lies near cells that are deep inside, whose distance can't be much below that either.

@@ -1,4 +1,4 @@
-"""Vertices and faces of Wavefront OBJ files; everything else in them is passed over, and no other file is opened.
+"""Vertices and faces of Wavefront OBJ files; everything else is ignored, and no other file is opened.
 
     v x y z [anything]          f a b c ...     where a corner is v, v/vt, v//vn or v/vt/vn
 

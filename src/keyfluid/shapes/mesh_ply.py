@@ -112,7 +112,7 @@ def _as_doubles(body: bytes, budget: Budget) -> bytes:
 def _rows(
     element: _Element, content: bytes, position: int, budget: Budget
 ) -> tuple[dict[str, tuple[np.ndarray, np.ndarray]], int]:
-    """Of each property its values and how many each row has of them; and where the next element begins."""
+    """For each property its values and their number per row; and where the next element begins."""
     if not (element.rows and element.properties):
         nothing = np.zeros(0), np.zeros(0, np.int64)
         return {p.name: nothing for p in element.properties}, position
@@ -183,7 +183,7 @@ def _ragged_rows(
 
 
 def _spend(budget: Budget, element: _Element, values: int) -> None:
-    """For values in the header's type and in 64 bits, and for what is then made of them."""
+    """Reserve memory for values in the header's type and in 64 bits, and check that there is room for what follows."""
     purpose = f"{element.rows} of {element.name[:40]!r} with {values} values"
     budget.require((16 + BYTES_PER_CORNER) * values, purpose)
     budget.spend(16 * values, purpose)

@@ -1,4 +1,4 @@
-"""From whatever a mesh file holds to a surface with an inside.
+"""Repair: from the contents of a mesh file to a surface with an inside.
 
 The inside is where the winding number w (Jacobson et al. 2013, "Robust inside-outside segmentation using
 generalized winding numbers"; fast form Barill et al. 2018) exceeds 1/2. It forgives holes, overlaps and soup,
@@ -20,7 +20,7 @@ def repair(vertices: np.ndarray, faces: np.ndarray, name: str) -> tuple[np.ndarr
     """Welded vertices, faces turned outwards, and a mask of the faces that bound the inside.
 
     Faces buried in another body do not bound anything and would disturb distances. Raises for a mesh that is
-    empty, broken or open so far that it has no inside.
+    empty, broken or so open that it has no inside.
     """
     vertices, faces = checked_triangles(vertices, faces, name)
     vertices, faces = _weld(vertices, faces)

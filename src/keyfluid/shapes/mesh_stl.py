@@ -1,4 +1,4 @@
-"""Triangles of STL files, binary (told by their length) and ASCII. Normals and colours are passed over.
+"""Triangles of STL files, binary (recognised by their length) and ASCII. Normals and colours are ignored.
 
 binary  80 bytes | uint32 n | n x (normal, three corners: 12 float32 | uint16)
 ASCII   solid ... facet normal i j k, outer loop, three times "vertex x y z", endloop, endfacet ... endsolid

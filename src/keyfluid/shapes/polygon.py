@@ -30,7 +30,7 @@ def polygon_coverage(outlines: list[np.ndarray], shape: tuple[int, int], spacing
     winding = partial[1:] + np.cumsum(step, axis=0)[:-1]
     # dy counted to the right of the edge makes counter-clockwise outlines negative
     coverage = np.clip(-np.sign(area) * winding, 0.0, 1.0)
-    # sums along a row cancel to rounding only: empty cells are to be empty, whole ones whole
+    # sums along a row cancel to rounding only: empty cells must stay empty, full ones full
     coverage[coverage < _ROUNDING] = 0.0
     coverage[coverage > 1 - _ROUNDING] = 1.0
     return coverage

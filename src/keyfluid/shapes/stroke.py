@@ -1,4 +1,4 @@
-"""How thick the strokes of a drawing are, to warn before a grid is too coarse for them."""
+"""Stroke width of a drawing, to warn if a grid is too coarse for it."""
 
 from __future__ import annotations
 

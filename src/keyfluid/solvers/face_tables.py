@@ -1,4 +1,4 @@
-"""What spacetime kernels must know of a grid: where each component of a face field starts, and its shape.
+"""Tables of a grid for spacetime kernels: the start and the shape of each component of a face field.
 
 A 2D grid is one layer of a 3D one, whose first axis has no component of its own (keyfluid/kernels/stencils.py).
 """

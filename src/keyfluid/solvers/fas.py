@@ -12,7 +12,7 @@ odd.
 
 Misprint  algorithm 2 evaluates f(v^h) after its line 14 has overwritten v^h; here the fine residual comes first.
 Deviations  velocities go to the coarse grid by their fluxes, so that their divergence is restricted exactly, residuals
-by the transpose of interpolation. Pressures are kept at mean zero: the equations do not know it.
+by the transpose of interpolation. Pressures are kept at mean zero: the equations do not determine it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Trajectory:
 
 
 def depth(cells: tuple[int, ...]) -> int:
-    """How many grids: halved as long as all axes are even and keep COARSEST cells."""
+    """Number of grids: halved while all axes are even and keep COARSEST cells."""
     levels = 1
     while all(n % 2 == 0 and n // 2 >= COARSEST for n in cells):
         cells, levels = tuple(n // 2 for n in cells), levels + 1

@@ -1,4 +1,4 @@
-"""GMRES for operators on flat vectors, with sums whose order no thread count changes.
+"""GMRES for operators on flat vectors, with sums in an order that does not depend on the thread count.
 
 [Saad & Schultz 1986]  Arnoldi by modified Gram-Schmidt with one reorthogonalisation, Givens rotations, no restart.
 """
@@ -20,7 +20,7 @@ def dot(a: np.ndarray, b: np.ndarray) -> float:
 def gmres(
     apply: Callable[[np.ndarray], np.ndarray], b: np.ndarray, tolerance: float, max_iterations: int
 ) -> tuple[np.ndarray, SolveReport]:
-    """x with |b - A x| <= tolerance |b|, from x = 0; the report says whether it got there."""
+    """x with |b - A x| <= tolerance |b|, from x = 0; the report says whether it converged."""
     start = np.sqrt(dot(b, b))
     if start == 0.0:
         return np.zeros_like(b), SolveReport(converged=True, iterations=0, residual=0.0)

@@ -2,8 +2,8 @@
 
     (A x)_c = shift_c x_c + sum over neighbours nb of c  w_(c,nb) (x_c - x_nb) = b_c      as in multigrid.py
 
-Up to MANY cells conjugate gradients with an incomplete Cholesky factor of the liquid's cells alone: at 96^2 a third of
-the box filled, setting up and solving takes a tenth of multigrid's set-up. Beyond, multigrid. Both work in float64
+Up to MANY cells: conjugate gradients with an incomplete Cholesky factor of the liquid's cells alone. At 96^2 with a
+third of the box filled, set-up and solve take a tenth of multigrid's set-up. Beyond: multigrid. Both work in float64
 whatever the run's precision; both are symmetric, so a solve is its own adjoint.
 """
 
@@ -25,7 +25,7 @@ MOST_ITERATIONS = 600
 
 class LiquidSolver:
     """One matrix. active: bool per cell; links[a]: weight from each cell to the next along axis a, on a periodic axis
-    the last one back to the first; links to inactive cells count as zero: hold cells by `shift`."""
+    the last one back to the first; links to inactive cells count as zero: fix cells by `shift`."""
 
     def __init__(
         self,

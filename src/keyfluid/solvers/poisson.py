@@ -23,7 +23,7 @@ CENTRE_AXES = {Boundary.WALLS: Axis.MIRROR, Boundary.PERIODIC: Axis.PERIODIC, Bo
 
 
 class PoissonSolver(Protocol):
-    """Solves -laplacian p = b; the report says whether it did.
+    """Solves -laplacian p = b; the report says whether it converged.
 
     tolerance: relative residual for this solve, in place of the solver's own; direct solvers ignore it.
     """
@@ -71,7 +71,7 @@ class MultigridPoisson:
 
 
 def warn_unless_converged(report: SolveReport, what: str) -> None:
-    """Say, as a warning, that a solve stopped short."""
+    """Warn that a solve stopped before it converged."""
     if not report.converged:
         warnings.warn(
             f"{what} solve stopped after {report.iterations} iterations at a relative residual of "

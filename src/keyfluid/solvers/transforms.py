@@ -29,7 +29,7 @@ except ImportError:
     ducc0 = None
 
 BACKEND = "scipy" if ducc0 is None else "ducc0"
-"""Who does the transforms; the two differ in the last bits."""
+"""The library that does the transforms; the two differ in the last bits."""
 
 _PARALLEL_FROM = 1 << 17
 """Values; at 256^2 two threads gain nothing in the median and half as much again in the worst case."""

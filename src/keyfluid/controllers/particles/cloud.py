@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from keyfluid.controllers.particles.streams import Stream, key
 from keyfluid.controllers.particles.targets import Posed, TargetShape
 from keyfluid.controllers.turns import Turn, acting, turns
 from keyfluid.problem import Emission, Keyframe, Problem
+from keyfluid.problem.kept import Meta, number, whole
 
 FULL = 0.65
 """Share of the peak density from which smoke counts as full, for strays that look for a place."""
@@ -199,18 +199,18 @@ class Cloud:
             f"{self.name}.targets": rest,
         }
 
-    def memory(self) -> dict[str, Any]:
+    def memory(self) -> Meta:
         return {"turn": self._turn_index, "due": self._due, "old": self.markers.old, "marker_mass": self.marker_mass}
 
-    def restore(self, arrays: Mapping[str, np.ndarray], memory: Mapping[str, Any]) -> None:
+    def restore(self, arrays: Mapping[str, np.ndarray], memory: Meta) -> None:
         get = {name: np.array(arrays[f"{self.name}.{name}"]) for name in (
             "markers", "markers_before", "control", "control_velocity", "control_before", "match", "targets",
         )}  # fmt: skip
         self.markers.position, self.markers.before = get["markers"], get["markers_before"]
         self.control.position, self.control.velocity = get["control"], get["control_velocity"]
         self.control.before, self.control.match = get["control_before"], get["match"]
-        self.markers.old, self._due = int(memory["old"]), float(memory["due"])
-        self.marker_mass, self._turn_index = float(memory["marker_mass"]), int(memory["turn"])
+        self.markers.old, self._due = whole(memory, "old"), number(memory, "due")
+        self.marker_mass, self._turn_index = number(memory, "marker_mass"), whole(memory, "turn")
         if self._turn_index >= 0:
             self._posed = self.shape_of(self.turns[self._turn_index]).fixed(get["targets"])
         self.measure()

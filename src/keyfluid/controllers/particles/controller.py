@@ -6,27 +6,28 @@ them, so that a run can go on from any frame, and pictures and PLY files can be 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from keyfluid.controllers.method import Method, OtherRuns, Plan
 from keyfluid.controllers.particles.settings import settings_of
-from keyfluid.controllers.particles.simulation import Simulation
+from keyfluid.controllers.particles.simulation import ParticleSimulation
 from keyfluid.controllers.shell import Shell, Stopped
 from keyfluid.controllers.step_size import tell_if_fast
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.state import State
 from keyfluid.problem import FrameRecord, Problem
+from keyfluid.problem.kept import Json, items, whole
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ParticlesPlan(Plan):
     """The simulation, ready to begin."""
 
-    simulation: Simulation
+    simulation: ParticleSimulation
 
 
 class Particles(Method):
@@ -34,7 +35,7 @@ class Particles(Method):
 
     def plan(self, problem: Problem, other_runs: OtherRuns) -> ParticlesPlan:
         """Memory: markers with a velocity each, twice while a frame is stored; lattices."""
-        simulation = Simulation(problem, settings_of(problem))
+        simulation = ParticleSimulation(problem, settings_of(problem))
         settings = simulation.settings
         particles = 6 * (settings.markers + 3 * settings.control_particles + settings.vortices)
         lattices = 12 * problem.grid.count + 16 * settings.velocity_cells**problem.grid.dim
@@ -45,12 +46,14 @@ class Particles(Method):
         assert isinstance(plan, ParticlesPlan)
         problem, simulation = plan.problem, plan.simulation
         control = settings_of(problem)
-        changes: list[dict[str, Any]] = []
+        changes: list[Json] = []
         frame = 0
         if shell.restored is not None:
-            frame, changes = int(shell.restored.meta["frame"]), list(shell.restored.meta["changes"])
+            frame, changes = whole(shell.restored.meta, "frame"), list(items(shell.restored.meta, "changes"))
             if changes:
-                control = type(control).model_validate(changes[-1]["control"])
+                last = changes[-1]
+                assert isinstance(last, Mapping)
+                control = type(control).model_validate(last["control"])
                 simulation.change(control)
             simulation.restore(shell.restored.arrays, shell.restored.meta)
         else:
@@ -77,7 +80,7 @@ class Particles(Method):
 
 
 def _store(
-    shell: Shell, simulation: Simulation, frame: int, changes: list[dict[str, Any]], emitted: dict[str, float]
+    shell: Shell, simulation: ParticleSimulation, frame: int, changes: list[Json], emitted: dict[str, float]
 ) -> None:
     carriers = [(dt, faces_of(simulation, packed)) for dt, packed in simulation.carriers]
     velocity = carriers[-1][1] if carriers else faces_of(simulation, simulation.packed)
@@ -88,13 +91,13 @@ def _store(
     shell.checkpoint(particles, {"frame": frame, **memory})
 
 
-def densities_of(simulation: Simulation) -> State:
+def densities_of(simulation: ParticleSimulation) -> State:
     """The markers' densities as fields."""
     grid = simulation.problem.grid
     return {cloud.name: Field(grid, Kind.CENTRES, cloud.smoke) for cloud in simulation.clouds}
 
 
-def faces_of(simulation: Simulation, packed: np.ndarray) -> Field:
+def faces_of(simulation: ParticleSimulation, packed: np.ndarray) -> Field:
     """A packed velocity lattice read at the faces of the scene's grid; walls carry none."""
     problem, grid = simulation.problem, simulation.problem.grid
     out = Field.zeros(grid, Kind.FACES, problem.dtype)

@@ -6,8 +6,8 @@
     4. particle update (section 6)                                advect, redistribute
     5. render                                                     render/markers.py, from the stored frames
 
-A Simulation is plain state and `frame()`. The run loop in controller.py stores what it holds; LiveRun (runs/live.py)
-steps one by hand.
+A ParticleSimulation is plain state and `frame()`. The run loop in controller.py stores what it holds; LiveRun
+(runs/live.py) steps one by hand.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ import time as wall
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from keyfluid.controllers.particles import extras
+from keyfluid.controllers.particles import lattice_effects
 from keyfluid.controllers.particles.cloud import Cloud
 from keyfluid.controllers.particles.control import shepard
 from keyfluid.controllers.particles.lattice import Densities, Lattice
@@ -32,6 +31,7 @@ from keyfluid.controllers.step_size import too_many_steps
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.fluids.smoke.fluid import smoke_of
 from keyfluid.problem import Keyframe, Problem
+from keyfluid.problem.kept import Meta, table, whole
 
 MOST_STEPS = 1024
 _CONTAIN_REACH = 2.0
@@ -51,7 +51,7 @@ class Report:
     emitted: Mapping[str, float]
 
 
-class Simulation:
+class ParticleSimulation:
     """State of all particles, and the velocity that last carried them (`packed`, on `lattice`)."""
 
     def __init__(self, problem: Problem, control: ParticleSettings) -> None:
@@ -65,8 +65,8 @@ class Simulation:
             Cloud(problem, name, index, self.settings, self.densities) for index, name in enumerate(problem.densities)
         ]
         self.vortices = Vortices(problem.dtype)
-        self.bodies = extras.Bodies(problem, self.grid, self.lattice)
-        self._projection: extras.Projection | None = None
+        self.bodies = lattice_effects.Bodies(problem, self.grid, self.lattice)
+        self._projection: lattice_effects.Projection | None = None
         self.packed = self.lattice.packed()
         self.steps = 0
         self.carriers: list[tuple[float, np.ndarray]] = []
@@ -109,7 +109,7 @@ class Simulation:
             cloud.fill(share, masses[cloud.name])
             if problem.velocity.peak() > 0:
                 cloud.control.velocity = np.stack(
-                    [self.grid.sample(extras.centred(problem.velocity, axis), cloud.control.position)
+                    [self.grid.sample(lattice_effects.centred(problem.velocity, axis), cloud.control.position)
                      if axis < problem.grid.dim else np.zeros(cloud.control.count, problem.dtype)
                      for axis in range(3)]
                 )  # fmt: skip
@@ -231,14 +231,14 @@ class Simulation:
         velocity = np.concatenate([cloud.control.velocity for cloud in self.clouds], axis=1)
         bulk = shepard(lattice, position, velocity, radius)
         if settings.project:
-            self._projection = self._projection or extras.Projection(lattice)
+            self._projection = self._projection or lattice_effects.Projection(lattice)
             self._projection.apply(bulk)
         return bulk
 
     # 3. Turbulent vortex velocity
 
     def _combined(self, bulk: np.ndarray, turbulent: np.ndarray, frame: int, time: float) -> np.ndarray:
-        """Both fields and, where a scene asks for them, the extras."""
+        """Both fields and, where a scene asks for them, the effects of lattice_effects.py."""
         problem, settings, lattice = self.problem, self.settings, self.lattice
         packed = bulk + turbulent
         if settings.contain > 0:
@@ -246,15 +246,15 @@ class Simulation:
                 distance = cloud.distance(frame, time, lattice)
                 if distance is not None:
                     reach = _CONTAIN_REACH * settings.vortex_radius
-                    extras.contain(lattice, packed, distance, settings.contain, reach)
+                    lattice_effects.contain(lattice, packed, distance, settings.contain, reach)
         buoyancy = smoke_of(problem).buoyancy
         if buoyancy != 0:
             speed = buoyancy / max(settings.damping, 1e-6)
             for cloud in self.clouds:
-                extras.lift(lattice, packed, self.grid.onto(lattice, cloud.smoke), speed, problem.up)
+                lattice_effects.lift(lattice, packed, self.grid.onto(lattice, cloud.smoke), speed, problem.up)
         for source in problem.sources:
             if source.velocity is not None and source.start < frame <= source.stop:
-                extras.blow(lattice, packed, source, self.grid)
+                lattice_effects.blow(lattice, packed, source, self.grid)
         if self.bodies.at(time):
             self.bodies.stop(packed)
         return packed
@@ -290,23 +290,23 @@ class Simulation:
             found.update(cloud.arrays())
         return found
 
-    def memory(self) -> dict[str, Any]:
+    def memory(self) -> Meta:
         return {
             "steps": self.steps,
             "old_vortices": self.vortices.old,
             "clouds": {cloud.name: cloud.memory() for cloud in self.clouds},
         }
 
-    def restore(self, arrays: Mapping[str, np.ndarray], memory: Mapping[str, Any]) -> None:
+    def restore(self, arrays: Mapping[str, np.ndarray], memory: Meta) -> None:
         try:
-            self.steps, self.vortices.old = int(memory["steps"]), int(memory["old_vortices"])
+            self.steps, self.vortices.old = whole(memory, "steps"), whole(memory, "old_vortices")
             self.vortices.position = np.array(arrays["vortices"])
             self.vortices.before = np.array(arrays["vortices_before"])
             self.vortices.omega = np.array(arrays["vortices_omega"])
             self.vortices.radius = np.array(arrays["vortices_radius"])
             self.packed = np.array(arrays["packed"])
             for cloud in self.clouds:
-                cloud.restore(arrays, memory["clouds"][cloud.name])
+                cloud.restore(arrays, table(table(memory, "clouds"), cloud.name))
         except KeyError:
             raise KeyfluidError("the checkpoint does not fit the scene; run the scene again with --overwrite") from None
         if self.packed.size != 4 * self.lattice.total or self.packed.dtype != self.problem.dtype:

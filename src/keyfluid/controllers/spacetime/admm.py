@@ -24,14 +24,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from keyfluid.controllers.spacetime.advection import Advection, FixedPoint, Sweep
-from keyfluid.controllers.spacetime.flow import Flow, dot, peak
+from keyfluid.controllers.spacetime.flow import FlowEquations, dot, peak
 from keyfluid.controllers.spacetime.gauss_newton import FlowReport
 from keyfluid.controllers.spacetime.settings import SpacetimeNumbers
+from keyfluid.problem.kept import Meta, number, number_or_infinite, whole
 
 UNBALANCED = 10.0
 NEAR = 10.0
@@ -49,7 +50,7 @@ class FlowSolver(Protocol):
 
 
 @dataclass
-class Record:
+class OuterIteration:
     """One outer iteration, for the history."""
 
     match: float
@@ -69,7 +70,7 @@ class Record:
 class Admm:
     """Where the outer loop stands; `arrays` and `meta` are all that a checkpoint needs."""
 
-    flow: Flow
+    flow: FlowEquations
     advection: Advection
     solver: FlowSolver
     settings: SpacetimeNumbers
@@ -100,7 +101,7 @@ class Admm:
     def done(self) -> bool:
         return self.converged or self.iteration >= self.settings.iterations
 
-    def advance(self) -> Record:
+    def advance(self) -> OuterIteration:
         """One round of algorithm 3."""
         settings, fixed_point = self.settings, self.fixed_point
         self._go_on()
@@ -114,7 +115,7 @@ class Admm:
         self.dual = np.subtract(fixed_point.v, guide, out=guide)
         self.iteration += 1
         gap = self.v - fixed_point.v
-        record = Record(
+        record = OuterIteration(
             match=self.sweep.match,
             force=0.5 * settings.force_weight * dot(self.u, self.u),
             change=change,
@@ -171,7 +172,7 @@ class Admm:
         last = {} if self.last is None else {"last": self.last}
         return {"v": self.v, "v_star": self.fixed_point.v, "dual": self.dual, "u": self.u, **last}
 
-    def meta(self) -> dict[str, Any]:
+    def meta(self) -> Meta:
         return {
             "iteration": self.iteration,
             "converged": self.converged,
@@ -186,16 +187,17 @@ class Admm:
             "evaluations": self.fixed_point.evaluations,
         }
 
-    def restore(self, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
+    def restore(self, arrays: Mapping[str, np.ndarray], meta: Meta) -> None:
         self.v, self.fixed_point.v = arrays["v"].copy(), arrays["v_star"].copy()
         self.dual, self.u = arrays["dual"].copy(), arrays["u"].copy()
-        self.iteration, self.converged = int(meta["iteration"]), bool(meta["converged"])
-        self.penalty, self.fixed_point.alpha = float(meta["penalty"]), float(meta["alpha"])
-        self.fixed_point.ceiling = float(meta["ceiling"])
-        self.settled_value, self.last_change = _number(meta["settled_value"]), _number(meta["last_change"])
-        self.fixed_point.evaluations = int(meta["evaluations"])
-        self.last_value, self.falling = _number(meta["last_value"]), int(meta["falling"])
-        self.calm = bool(meta["calm"])
+        self.iteration, self.converged = whole(meta, "iteration"), bool(number(meta, "converged"))
+        self.penalty, self.fixed_point.alpha = number(meta, "penalty"), number(meta, "alpha")
+        self.fixed_point.ceiling = number(meta, "ceiling")
+        self.settled_value = number_or_infinite(meta, "settled_value")
+        self.last_change = number_or_infinite(meta, "last_change")
+        self.fixed_point.evaluations = whole(meta, "evaluations")
+        self.last_value, self.falling = number_or_infinite(meta, "last_value"), whole(meta, "falling")
+        self.calm = bool(number(meta, "calm"))
         self.last = arrays["last"].copy() if "last" in arrays else None
         if self.iteration > 0:
             self.sweep = self.advection.forward(self.fixed_point.v)
@@ -215,7 +217,3 @@ def density_change(before: Sweep | None, after: Sweep) -> float:
 def _plain(value: float) -> float | None:
     """JSON has no infinity."""
     return None if np.isinf(value) else value
-
-
-def _number(value: float | None) -> float:
-    return np.inf if value is None else float(value)

@@ -26,7 +26,7 @@ from functools import cached_property
 
 import numpy as np
 
-from keyfluid.controllers.spacetime.flow import Flow, dot, peak
+from keyfluid.controllers.spacetime.flow import FlowEquations, dot, peak
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.operators.base import Operator
@@ -44,7 +44,7 @@ SMOOTHING = 1.5
 
 
 @dataclass(frozen=True, eq=False)
-class Goal:
+class DensityGoal:
     """A keyframe: the density of a field after `step` steps, in units of its peak; weight times mask counts."""
 
     step: int
@@ -66,9 +66,9 @@ class Sweep:
 class Advection:
     """Smoke, its keyframes and how it is carried: `transport` (eq. 4), or semi-Lagrangian for figure 4."""
 
-    flow: Flow
+    flow: FlowEquations
     starts: dict[str, Field]
-    goals: Sequence[Goal]
+    goals: Sequence[DensityGoal]
     transport: Operator
     metric: Blur
 
@@ -111,13 +111,13 @@ class Advection:
     def _filters(self) -> Filters:
         return self.flow.solenoidal.filters(lambda waves: 1.0 / (1.0 - SMOOTHING**2 * waves))
 
-    def _miss(self, goal: Goal, densities: dict[str, list[Field]]) -> Field:
+    def _miss(self, goal: DensityGoal, densities: dict[str, list[Field]]) -> Field:
         return self._masked(goal, densities[goal.field][goal.step] - goal.target)
 
-    def _pulled(self, goal: Goal, sweep: Sweep) -> Field:
+    def _pulled(self, goal: DensityGoal, sweep: Sweep) -> Field:
         return self.metric.apply(self._miss(goal, sweep.densities))[0]
 
-    def _masked(self, goal: Goal, miss: Field) -> Field:
+    def _masked(self, goal: DensityGoal, miss: Field) -> Field:
         if goal.mask is None:
             return miss
         return miss.like(miss.data * goal.mask.reshape(-1).astype(miss.dtype, copy=False))

@@ -12,9 +12,9 @@ import numpy as np
 
 from keyfluid.controllers.method import Method, OtherRuns, Plan
 from keyfluid.controllers.shell import Checkpoint, Shell, Stopped
-from keyfluid.controllers.spacetime.admm import Admm, FlowSolver, Record
-from keyfluid.controllers.spacetime.advection import Advection, Goal
-from keyfluid.controllers.spacetime.flow import Flow
+from keyfluid.controllers.spacetime.admm import Admm, FlowSolver, OuterIteration
+from keyfluid.controllers.spacetime.advection import Advection, DensityGoal
+from keyfluid.controllers.spacetime.flow import FlowEquations
 from keyfluid.controllers.spacetime.gauss_newton import GaussNewton
 from keyfluid.controllers.spacetime.horizon import Horizon, all_windows, stations
 from keyfluid.controllers.spacetime.multigrid import Multigrid
@@ -33,6 +33,7 @@ from keyfluid.operators.project import Project
 from keyfluid.operators.step_implicit import StepImplicit
 from keyfluid.operators.transport import Transport
 from keyfluid.problem import Problem
+from keyfluid.problem.kept import Meta, whole
 from keyfluid.solvers.solenoidal import Solenoidal
 
 FINEST, WIDEST = 0.5, 0.25
@@ -90,7 +91,7 @@ class Spacetime(Method):
         restored = shell.restored
         if restored is not None and restored.meta["phase"] == "replay":
             replay = plan.replay(None)
-            replay.restore(restored.arrays, int(restored.meta["frame"]))
+            replay.restore(restored.arrays, whole(restored.meta, "frame"))
             self._replay(plan, shell, restored.arrays.get("u"), replay)
             return
         horizon, begin = plan.horizon(), None
@@ -130,7 +131,7 @@ class Spacetime(Method):
             record = admm.advance()
             shell.count(iterations=1, evaluations=admm.fixed_point.evaluations - before)
             log(shell, admm, record, phase, horizon)
-            meta = {"phase": phase, **horizon.meta(), **admm.meta()}
+            meta: Meta = {"phase": phase, **horizon.meta(), **admm.meta()}
             shell.checkpoint({**admm.arrays(), **horizon.arrays()}, meta)
 
     def _try_in_engine(self, shell: Shell, replay: Replay, forces: np.ndarray) -> None:
@@ -168,7 +169,7 @@ class SpacetimePlan(Plan):
     units: Units
     steps_per_frame: int
     steps: int
-    goals: list[Goal]
+    goals: list[DensityGoal]
 
     @classmethod
     def of(cls, problem: Problem) -> SpacetimePlan:
@@ -259,12 +260,12 @@ class SpacetimePlan(Plan):
         v = np.repeat(horizon.velocity.data[:, None], horizon.window()[0], axis=1) if begin is None else begin
         return Admm(flow, advection, self.solver(flow), self.settings, v)
 
-    def flow(self, free_start: bool) -> Flow:
+    def flow(self, free_start: bool) -> FlowEquations:
         grid = self.problem.grid
         viscosity = self.problem.fluid.viscosity * self.units.dt / grid.spacing**2
-        return Flow(grid, Solenoidal(grid, self.problem.dtype), viscosity, free_start)
+        return FlowEquations(grid, Solenoidal(grid, self.problem.dtype), viscosity, free_start)
 
-    def solver(self, flow: Flow) -> FlowSolver:
+    def solver(self, flow: FlowEquations) -> FlowSolver:
         if self.settings.solver == "fas":
             return Multigrid(flow, self.settings.flow_tolerance, self.problem.dtype, INEXACT)
         return GaussNewton(flow, self.settings.flow_tolerance, INEXACT)
@@ -292,7 +293,7 @@ class SpacetimePlan(Plan):
         return StepImplicit(grid, grid.spacing, viscosity, dtype=problem.dtype)
 
 
-def goals_of(problem: Problem, steps_per_frame: int) -> list[Goal]:
+def goals_of(problem: Problem, steps_per_frame: int) -> list[DensityGoal]:
     """One goal per keyframe and frame of its hold; those of weight 0 leave the smoke free."""
     goals = []
     for key in problem.keyframes:
@@ -300,7 +301,7 @@ def goals_of(problem: Problem, steps_per_frame: int) -> list[Goal]:
         target = target * (1.0 / problem.peaks[key.field])
         for frame in range(key.frame, min(key.frame + key.hold, problem.frames) + 1):
             if key.weight > 0 and frame > 0:
-                goals.append(Goal(frame * steps_per_frame, key.field, target, key.weight, key.mask))
+                goals.append(DensityGoal(frame * steps_per_frame, key.field, target, key.weight, key.mask))
     return goals
 
 
@@ -314,7 +315,7 @@ def pyramid(grid: Grid) -> Blur:
     return Blur(grid, (0.0, *(FINEST * grid.spacing * 2.0**k for k in range(levels))), power=2)
 
 
-def log(shell: Shell, admm: Admm, record: Record, phase: str, horizon: Horizon) -> None:
+def log(shell: Shell, admm: Admm, record: OuterIteration, phase: str, horizon: Horizon) -> None:
     """A round in the history, and for the person who waits."""
     assert admm.sweep is not None
     error = max(goal_error(goal, admm.sweep.densities) for goal in admm.advection.goals)
@@ -340,7 +341,7 @@ def log(shell: Shell, admm: Admm, record: Record, phase: str, horizon: Horizon) 
     shell.progress(done, most, "iteration", error, note)
 
 
-def goal_error(goal: Goal, densities: Mapping[str, list[Field]]) -> float:
+def goal_error(goal: DensityGoal, densities: Mapping[str, list[Field]]) -> float:
     """Of a goal in a trajectory."""
     mask = None if goal.mask is None else goal.mask.reshape(-1)
     return relative_error(densities[goal.field][goal.step].data, goal.target.data, mask)

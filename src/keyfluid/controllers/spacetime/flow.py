@@ -31,7 +31,7 @@ from keyfluid.solvers.solenoidal import Solenoidal
 
 
 @dataclass(frozen=True, eq=False)
-class Flow:
+class FlowEquations:
     """The fluid on a grid; viscosity as the diffusion number nu dt / dx^2."""
 
     grid: Grid

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from keyfluid.controllers.spacetime.flow import Flow, add_scaled, dot, peak
+from keyfluid.controllers.spacetime.flow import FlowEquations, add_scaled, dot, peak
 from keyfluid.controllers.spacetime.kernels import solve_in_time as kernels
 
 MOST_STEPS = 60
@@ -41,7 +41,7 @@ class FlowReport:
 class GaussNewton:
     """solve(v, guide, kappa) improves v in place."""
 
-    def __init__(self, flow: Flow, tolerance: float, share: float = 0.0) -> None:
+    def __init__(self, flow: FlowEquations, tolerance: float, share: float = 0.0) -> None:
         self.flow, self.tolerance, self.share = flow, tolerance, share
 
     def solve(

@@ -17,14 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from keyfluid.controllers.spacetime.admm import Admm
-from keyfluid.controllers.spacetime.advection import Goal
+from keyfluid.controllers.spacetime.advection import DensityGoal
 from keyfluid.fields import Field
 from keyfluid.operators.step_implicit import StepImplicit
+from keyfluid.problem.kept import Meta, whole
 
 APART = 4
 
@@ -65,7 +65,7 @@ def all_windows(goals: Sequence[int], start: int, horizon: int | None) -> list[t
 class Horizon:
     """Where the window begins: smoke and air there, in cells and steps, and all forces up to there."""
 
-    goals: list[Goal]
+    goals: list[DensityGoal]
     stops: list[int]
     """Steps at which a window may end."""
     horizon: int | None
@@ -96,7 +96,7 @@ class Horizon:
         """This one included."""
         return len(all_windows(self.stops, self.start, self.horizon))
 
-    def window_goals(self) -> list[Goal]:
+    def window_goals(self) -> list[DensityGoal]:
         steps, _ = self.window()
         return [
             replace(goal, step=goal.step - self.start) for goal in self.goals if 0 < goal.step - self.start <= steps
@@ -137,8 +137,8 @@ class Horizon:
             **{f"rho.{name}": rho.data for name, rho in self.densities.items()},
         }
 
-    def restore(self, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
-        self.start, self.rounds = int(meta["start"]), int(meta.get("rounds", 0))
+    def restore(self, arrays: Mapping[str, np.ndarray], meta: Meta) -> None:
+        self.start, self.rounds = whole(meta, "start"), whole({"rounds": 0, **meta}, "rounds")
         if self.start > 0:
             self.forces = arrays["forces"].copy()
             self.air = arrays["air"].copy() if self.air is not None else None

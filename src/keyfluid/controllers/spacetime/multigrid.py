@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from keyfluid.controllers.spacetime.flow import Flow, peak
+from keyfluid.controllers.spacetime.flow import FlowEquations, peak
 from keyfluid.controllers.spacetime.gauss_newton import FlowReport, GaussNewton
 from keyfluid.solvers.fas import FullApproximation, Trajectory
 from keyfluid.solvers.self_advection import self_advection, self_advection_transpose
@@ -31,7 +31,7 @@ DAMPED = 0.5
 class Multigrid:
     """solve(v, guide, kappa) improves v in place."""
 
-    def __init__(self, flow: Flow, tolerance: float, dtype: np.typing.DTypeLike, share: float = 0.0) -> None:
+    def __init__(self, flow: FlowEquations, tolerance: float, dtype: np.typing.DTypeLike, share: float = 0.0) -> None:
         self.flow, self.tolerance, self.share = flow, tolerance, share
         self.fas = FullApproximation(flow.grid, flow.viscosity, flow.free_start, dtype)
         self.fallback = GaussNewton(flow, tolerance, share)

@@ -45,13 +45,13 @@ class SpacetimeSettings(Table):
     )
     r: Annotated[float, number(at_least=1e-3, at_most=1e9)] = Field(
         default=1e3,
-        description="r (eq. 5): price of forces, the paper's number at 128 cells along the longest side and steps of "
+        description="r (eq. 5): penalty on forces, the paper's number at 128 cells along the longest side and steps of "
         "0.025 s; more is freer and less exact. Its meaning does not change with resolution and step",
     )
     K: Annotated[float, number(at_least=100, at_most=1e6)] = Field(
         default=1e3,
-        description="K (eq. 6): price of the gap between the velocities of the two subproblems, the paper's number; it "
-        "changes the way, not the end. Times the largest weight of a keyframe",
+        description="K (eq. 6): penalty on the gap between the velocities of the two subproblems, the paper's number. "
+        "It changes the way, not the end. Times the largest weight of a keyframe",
     )
     beta: Annotated[float, number(above=0, at_most=1.618)] = Field(
         default=1.0, description="beta: step of the multipliers; beyond 1.618 ADMM diverges"

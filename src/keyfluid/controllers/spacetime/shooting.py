@@ -16,7 +16,7 @@ import numpy as np
 
 from keyfluid.controllers.spacetime.admm import density_change
 from keyfluid.controllers.spacetime.advection import Advection, Sweep
-from keyfluid.controllers.spacetime.flow import Flow, dot
+from keyfluid.controllers.spacetime.flow import FlowEquations, dot
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.operators.step_implicit import StepImplicit
@@ -29,10 +29,10 @@ FIRST_FORCE = 1e-3
 
 
 @dataclass(eq=False)
-class Shooting:
+class SingleShooting:
     """The objective and its gradient over forces u[face, k], k = 1 .. N - 1, in cells and steps."""
 
-    flow: Flow
+    flow: FlowEquations
     advection: Advection
     force_weight: float
     steps: int

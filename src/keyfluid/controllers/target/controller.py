@@ -32,6 +32,7 @@ from keyfluid.models.pull import Pull
 from keyfluid.models.state import State
 from keyfluid.operators.blur import gaussian_blur
 from keyfluid.problem import Advance, Clock, FrameRecord, Problem
+from keyfluid.problem.kept import Meta, number, table, whole
 from keyfluid.threads import one_thread_below
 
 MOST_STEPS = 20_000
@@ -94,7 +95,7 @@ class Target(Method):
                     raise Stopped
                 collected.step(model, pulls)
             record = collected.record(bool(pulls), gathered)
-            state, taken = collected.state, record.memory["steps"]
+            state, taken = collected.state, whole(record.memory, "steps")
             shell.frame(record)
             shell.log(frame=frame, **_shares(problem, state, gathered))
             shell.checkpoint(_arrays(state), {"frame": frame, **record.memory})
@@ -204,7 +205,7 @@ class _Frame:
             self.emitted[name] = self.emitted.get(name, 0.0) + mass
 
     def record(self, steered: bool, gathered: dict[str, float]) -> FrameRecord:
-        memory = {"steps": self.taken + self.count, "gathered": gathered}
+        memory: Meta = {"steps": self.taken + self.count, "gathered": gathered}
         force = self.impulse * (1.0 / self.length) if steered else None
         return FrameRecord(self.index, self.state, force, self.carriers, self.emitted, memory)
 
@@ -222,9 +223,10 @@ def _begin(problem: Problem, shell: Shell, model: DrivenSmoke) -> tuple[int, int
     if shell.restored is not None:
         meta = shell.restored.meta
         state = restored_state(problem, shell.restored)
-        return int(meta["frame"]), int(meta["steps"]), dict(meta["gathered"]), dict(state)
+        gathered = {name: number(table(meta, "gathered"), name) for name in table(meta, "gathered")}
+        return whole(meta, "frame"), whole(meta, "steps"), gathered, dict(state)
     start = model.projected({**problem.densities, "velocity": problem.velocity})
-    memory = {"steps": 0, "gathered": {}}
+    memory: Meta = {"steps": 0, "gathered": {}}
     shell.frame(FrameRecord(0, start, memory=memory))
     shell.checkpoint(_arrays(start), {"frame": 0, **memory})
     return 0, 0, {}, start

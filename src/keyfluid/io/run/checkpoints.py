@@ -18,13 +18,40 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.container import damaged, load_arrays, load_meta, save_arrays
 from keyfluid.io.run.frame_files import FrameFiles, is_one_of
+from keyfluid.io.run.layout import BEFORE, LAST, part_file
 from keyfluid.io.run.owned import OwnedFolder
 
-LAST, BEFORE = "checkpoint.npz", "checkpoint.before.npz"
+
+class ShellMemory(TypedDict, total=False):
+    """What the run needs to go on, beside its method.
+
+    last_frame  the last one that was stored
+    logged      entries of the history
+    seconds     spent so far
+    iterations, evaluations: as result.json reports them
+    """
+
+    last_frame: int
+    logged: list[dict[str, Any]]
+    seconds: float
+    iterations: int
+    evaluations: int
+
+
+class _Content(TypedDict):
+    """Of a checkpoint's meta data, what does not concern files."""
+
+    controller: dict[str, Any]
+    shell: ShellMemory
+
+
+_CONTENT = TypeAdapter(_Content)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +63,7 @@ class Stored:
 
     arrays: dict[str, np.ndarray]
     controller: dict[str, Any]
-    shell: dict[str, Any]
+    shell: ShellMemory
     older: str | None = None
 
 
@@ -55,7 +82,7 @@ class Checkpoints:
         self,
         arrays: Mapping[str, np.ndarray],
         meta: Mapping[str, Any],
-        shell: Mapping[str, Any],
+        shell: ShellMemory,
         part: str | None = None,
         keep: Sequence[str] = (),
     ) -> None:
@@ -67,7 +94,7 @@ class Checkpoints:
         run = {"run": self._frames.run}
         if part is not None:
             slots[part] = self._free_slot({*before.values(), *self._slots(BEFORE).values()})
-            with owned.writing(_file(slots[part]), again=True) as path:
+            with owned.writing(part_file(slots[part]), again=True) as path:
                 save_arrays(path, arrays, run, entry=False)
             arrays = {}
         content = {"controller": dict(meta), "shell": dict(shell), "parts": slots, **run}
@@ -94,14 +121,15 @@ class Checkpoints:
     def _load(self, name: str) -> Stored:
         arrays, meta = load_arrays(self._path / name)
         self._require_own(name, meta)
-        controller, shell = meta.get("controller"), meta.get("shell")
-        if not (isinstance(controller, dict) and isinstance(shell, dict)):
-            raise damaged(self._path / name, ValueError())
+        try:
+            content = _CONTENT.validate_python(meta, strict=True)
+        except ValueError as error:
+            raise damaged(self._path / name, error) from None
         for part, slot in _slots_in(meta).items():
-            more, about = load_arrays(self._path / _file(slot))
-            self._require_own(_file(slot), about)
+            more, about = load_arrays(self._path / part_file(slot))
+            self._require_own(part_file(slot), about)
             arrays.update({f"{part}/{key}": array for key, array in more.items()})
-        return Stored(arrays, controller, shell)
+        return Stored(arrays, content["controller"], content["shell"])
 
     def _require_own(self, name: str, meta: Mapping[str, Any]) -> None:
         if self._frames.runs and not is_one_of(meta.get("run"), self._frames.runs):
@@ -142,7 +170,3 @@ def _slots_in(meta: Mapping[str, Any]) -> dict[str, str]:
     if isinstance(parts, list):
         return {str(name): str(name) for name in parts}
     return {str(name): str(slot) for name, slot in parts.items()} if isinstance(parts, dict) else {}
-
-
-def _file(slot: str) -> str:
-    return f"checkpoint.{slot}.npz"

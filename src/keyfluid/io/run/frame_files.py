@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from keyfluid.errors import KeyfluidError
-from keyfluid.io.container import check_arrays, load_arrays, load_meta, save_arrays
+from keyfluid.io.container import check_arrays, damaged, load_arrays, load_meta, save_arrays
+from keyfluid.io.run.layout import frame_file, frame_files
 from keyfluid.io.run.owned import OwnedFolder
+from keyfluid.io.run.stored_frame import FrameMeta, StoredFrame, checked_meta
 
-FRAMES = "frames"
 _AHEAD = 32
 """Frames that are listed in the folder's record at once."""
 
@@ -20,10 +21,6 @@ _AHEAD = 32
 def is_one_of(name: object, runs: Collection[str | None]) -> bool:
     """Whether a run's name, as a file has it, is one of these."""
     return (name is None or isinstance(name, str)) and name in runs
-
-
-def frame_name(index: int) -> str:
-    return f"{FRAMES}/{index:04d}.npz"
 
 
 class FrameFiles:
@@ -35,35 +32,34 @@ class FrameFiles:
         self.root, self.run, self.runs, self.owned = path, run, frozenset(runs), owned
 
     def path(self, index: int) -> Path:
-        return self.root / frame_name(index)
+        return self.root / frame_file(index)
 
-    def put(self, index: int, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
+    def put(self, frame: StoredFrame) -> None:
         assert self.owned is not None, "opened for reading"
-        if frame_name(index) not in self.owned.record.files:
-            self.owned.expect(map(frame_name, range(index, index + _AHEAD)))
-        with self.owned.writing(frame_name(index)) as path:
-            save_arrays(path, arrays, {**meta, "index": index, "run": self.run})
+        index = frame.meta["index"]
+        if frame_file(index) not in self.owned.record.files:
+            self.owned.expect(map(frame_file, range(index, index + _AHEAD)))
+        with self.owned.writing(frame_file(index)) as path:
+            save_arrays(path, frame.arrays, {**frame.meta, "run": self.run})
 
-    def arrays(self, index: int) -> tuple[Mapping[str, np.ndarray], Mapping[str, Any]]:
+    def read(self, index: int) -> StoredFrame:
         arrays, meta = load_arrays(self.path(index))
-        self._require_own(index, meta)
+        own = self._own(index, meta)
         for name, array in arrays.items():
             if array.dtype.kind == "f" and not np.isfinite(array).all():
                 raise KeyfluidError(f"{self.path(index)}: {name} holds values that are not finite")
-        return arrays, meta
+        return StoredFrame(arrays, own)
 
-    def meta(self, index: int) -> Mapping[str, Any]:
-        meta = load_meta(self.path(index))
-        self._require_own(index, meta)
-        return meta
+    def meta(self, index: int) -> FrameMeta:
+        return self._own(index, load_meta(self.path(index)))
 
     def indices(self) -> list[int]:
-        names = (path.stem for path in (self.root / FRAMES).glob("*.npz"))
+        names = (path.stem for path in frame_files(self.root))
         return sorted(int(name) for name in names if name.isascii() and name.isdecimal())
 
     def check(self, index: int) -> None:
         """Raise if a frame is missing, damaged, not finite, or not this frame of this run."""
-        self._require_own(index, check_arrays(self.path(index)))
+        self._own(index, check_arrays(self.path(index)))
 
     def whole(self) -> int:
         """The last frame before the first damaged one; -1 if there is none."""
@@ -80,10 +76,14 @@ class FrameFiles:
         assert self.owned is not None, "opened for reading"
         for later in self.indices():
             if later > index:
-                self.owned.remove(frame_name(later))
+                self.owned.remove(frame_file(later))
 
-    def _require_own(self, index: int, meta: Mapping[str, Any]) -> None:
+    def _own(self, index: int, meta: Mapping[str, Any]) -> FrameMeta:
         if meta.get("index") != index:
             raise KeyfluidError(f"{self.path(index)}: is frame {meta.get('index')!r} under another name")
         if self.runs and not is_one_of(meta.get("run"), self.runs):
             raise KeyfluidError(f"{self.path(index)}: is a frame of another run")
+        try:
+            return checked_meta(meta)
+        except ValueError as error:
+            raise damaged(self.path(index), error) from None

@@ -14,6 +14,9 @@ from keyfluid.errors import KeyfluidError
 _OPEN = ConfigDict(extra="allow", strict=True)
 _MOST_BYTES = 256 << 20
 
+Status = Literal["running", "stopped", "finished", "interrupted"]
+"""Runs are interrupted when their process is killed: nobody writes that, readers find it."""
+
 
 @with_config(_OPEN)
 class KeyScore(TypedDict):
@@ -39,10 +42,10 @@ class OtherScore(TypedDict):
 
 @with_config(_OPEN)
 class Result(TypedDict):
-    """The fields of result.json; runs/session.py fills them."""
+    """The fields of result.json; runs/recorder.py fills them."""
 
     method: str
-    status: Literal["running", "stopped", "finished", "interrupted"]
+    status: Status
     keyframes: list[KeyScore]
     pictures: NotRequired[list[OtherScore]]
     flows: NotRequired[list[OtherScore]]

@@ -1,4 +1,4 @@
-"""The OpenVDB file format as far as keyfluid speaks it: constants, and the byte layout in words.
+"""The part of the OpenVDB file format that keyfluid supports: constants, and the byte layout in words.
 
 Everything is little endian; a string is a uint32 length and that many bytes. Versions 222 to 224 have
 the same bytes for the grids below (223 added blosc, 224 a second pass for point grids).
@@ -42,7 +42,7 @@ COMPRESS_ZIP = 1
 COMPRESS_ACTIVE_MASK = 2
 COMPRESS_BLOSC = 4
 
-# What an inactive value is, told by the flag before the values of a node.
+# What an inactive value is, by the flag before the values of a node.
 ALL_BACKGROUND = 0
 ALL_MINUS_BACKGROUND = 1
 ALL_ONE_VALUE = 2

@@ -50,7 +50,7 @@ def read_vdb(path: str | Path, limit_bytes: int | None = None, vectors: bool = T
     with enough_memory(str(path)):
         try:
             with path.open("rb") as file:
-                # No more than the file has: room is made for what is asked for before it is looked for.
+                # At most the file's size: read() allocates the requested length first.
                 content = file.read(min(budget.limit, path.stat().st_size) + 1)
         except (OSError, ValueError) as fault:
             raise KeyfluidError(f"{path}: cannot be read: {getattr(fault, 'strerror', fault)}") from None
@@ -153,7 +153,7 @@ def _read_grid(
         if components == 1:
             data = data[..., 0]
     _require_position(cursor, descriptor, 2)
-    # Least and largest value say it without a mask as large as the grid; NaN passes through both.
+    # Minimum and maximum need no mask as large as the grid, and NaN passes through both.
     extremes = (data.min(), data.max()) if data.size else (0.0, 0.0)
     if not (np.isfinite(extremes).all() and np.isfinite(background).all()):
         raise KeyfluidError("holds values that are infinite or not a number; fix it in the program that wrote it")

@@ -126,7 +126,7 @@ def read_dense(
 ) -> np.ndarray:
     """Values of the tree, active or not, at every voxel of `box`: shape (nx, ny, nz, components).
 
-    later: bytes per voxel that whoever reads the file will need beside this array.
+    later: bytes per voxel that the caller will need beside this array.
     """
     low, high = box if box is not None else (np.zeros(3, np.int64), np.zeros(3, np.int64))
     shape = tuple(int(n) for n in high - low)

@@ -112,7 +112,7 @@ def _active_voxels(data: np.ndarray, background: np.ndarray, level_set: bool) ->
 
 
 def _grid_metadata(grid: VdbGrid, active: np.ndarray, tree: EncodedTree, half: bool) -> dict[str, object]:
-    """What the caller gave, and the statistics that libopenvdb keeps with a grid."""
+    """The caller's metadata, and the statistics that libopenvdb keeps with a grid."""
     low: tuple[int, ...] = (_LARGEST_INDEX,) * 3
     high: tuple[int, ...] = (_SMALLEST_INDEX,) * 3
     if active.any():

@@ -21,7 +21,7 @@ of point b has the values n m + b + (0, 1, 2, 3) c m, whatever the axis, and its
 `weight` holds the derivatives of lines by their values: first the line along the first axis, then the four
 along the second, then the sixteen along the third. `slope` holds those of lines by their fraction, likewise.
 
-Row dim of `lattices` and `bases` (rows3.py) is the carried quantity. `feet` are displacements in cells from
+Row dim of `lattices` and `bases` (rows.py) is the carried quantity. `feet` are displacements in cells from
 the points of the lattice `points`, axis by axis.
 """
 
@@ -253,7 +253,7 @@ def interpolate_tangent(lattices, bases, points, carried, feet, d_carried, d_fee
 @parallel_kernel
 def interpolate_adjoint(lattices, bases, points, carried, feet, out_bar, carried_bar, feet_bar, slabs,
                         colour):  # fmt: skip
-    """Add the transpose of `interpolate_tangent` applied to out_bar, for slabs of one colour (advect3.py).
+    """Add the transpose of `interpolate_tangent` applied to out_bar, for slabs of one colour (advect.py).
 
     Slabs must be thicker than for linear interpolation: a scatter reaches one cell farther.
     """

@@ -154,7 +154,7 @@ def gradient(phi, cell, shape, sides, near, weight):
 @serial_kernel
 def march(phi, shape, sides, value, rank, order):
     """value = |phi'| in cells, `order` the cells as they were accepted and `rank` their places in it, interface cells
-    first. Returns how many lie at the interface; if none does, nothing else is of use."""
+    first. Returns the number of interface cells; if it is 0, the other results are meaningless."""
     n0, n1, n2 = shape[0], shape[1], shape[2]
     plane = n1 * n2
     spot = np.full(phi.size, np.int32(-1), np.int32)

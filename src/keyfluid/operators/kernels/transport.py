@@ -1,4 +1,4 @@
-"""Upwind transport in flux form: A(w) rho, its transpose, and what both say about w. Lengths in cells, time in steps.
+"""Upwind transport in flux form: A(w) rho, its transpose, and their derivatives by w. Lengths in cells, time in steps.
 
 The face between the cells c - 1 and c carries  w q  upward, where q is the value there of the parabola with the means
 of two cells upstream and one downstream (Leonard 1979, for means)
@@ -94,7 +94,7 @@ def carry_row(rho, w, flux, out, count, o, low, high, c0, c1, c2, c3, c4, on, sc
 
 @parallel_kernel
 def carry(rho, w, flux, out, starts, shapes, cells, kinds, axes, scale, weights):
-    """out = scale A rho, where w tells which side is upstream and `flux` how much passes (w itself, or its tangent)."""
+    """out = scale A rho; the sign of w gives the upstream side, `flux` how much passes (w itself, or its tangent)."""
     n0, n1, n2 = cells[0], cells[1], cells[2]
     for row in prange(n0 * n1):
         x0 = row // n1

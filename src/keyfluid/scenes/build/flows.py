@@ -1,6 +1,6 @@
-"""[[flow]]: velocities wanted at a frame, on the grid.
+"""[[flow]]: target velocities at a frame, on the grid.
 
-Its speed, by which misses are measured, is that of the velocity wanted; for rest, the longest side over the time there.
+Errors are relative to the speed of the target; for rest, to the longest side over the time until the frame.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The files that a scene reads: which they are, and a hash of what is in them."""
+"""The files that a scene reads, with a hash of their contents."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from keyfluid.errors import KeyfluidError
-from keyfluid.io.run.fingerprint import FILE, Fingerprint
-from keyfluid.io.run.record import Record
+from keyfluid.io.run.fingerprint import FILE
+from keyfluid.io.run.layout import frame_files
+from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.scenes.schema.check_bodies import is_sequence
 from keyfluid.scenes.schema.load import dump_data
 from keyfluid.scenes.schema.scene import Scene
@@ -69,7 +70,7 @@ def _named(node: Any) -> Iterator[tuple[str, str]]:
 def _files(key: str, value: str) -> list[Path]:
     path = Path(value)
     if key == RUN_KEY:
-        return sorted(path.glob("frames/*.npz"))
+        return frame_files(path)
     if key == "mesh" and is_sequence(value):
         return sequence_files(path)
     return [path, *buffer_files(path)] if path.suffix.lower() == ".gltf" else [path]
@@ -88,8 +89,6 @@ def _digest(files: list[Path]) -> str:
 
 
 def _run_name(folder: Path) -> str:
-    """Of a run from before runs had names, its scene's."""
-    record = Record.read(folder)
-    if record is not None:
-        return Fingerprint.read(record.header).run
-    return _digest([folder / "scene.toml"])
+    """The run's name; older runs have none, and get the hash of their scene."""
+    run = RunFolder.read(folder)
+    return run.fingerprint.run if run.fingerprint is not None else _digest([run.scene_file])

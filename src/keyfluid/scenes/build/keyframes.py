@@ -8,7 +8,7 @@ Incompressible smoke can be carried, not diluted, so a target should be a rearra
     smoke.initial.mass = "first-key"   the start is resized to the first keyframe of its field, less what
              sources add until then; that keyframe keeps its size
 
-The bound |sort(rho0) - sort(rho*)| / |rho*| is what no force gets below; emitted smoke counts as full cells.
+No force gets below the bound |sort(rho0) - sort(rho*)| / |rho*|; emitted smoke counts as full cells.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import numpy as np
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.grid import Grid
 from keyfluid.problem import Emission, Keyframe
+from keyfluid.scenes.build.obstacles import Obstacles
+from keyfluid.scenes.build.report import Told, say_nothing
+from keyfluid.scenes.build.sources import LEAST_STROKE, PlacedBody, place
+from keyfluid.scenes.build.start_values import values_present
 from keyfluid.scenes.schema.checks import start_path
 from keyfluid.scenes.schema.scene import KeyframeEntry, Mask, Scene
-from keyfluid.scenes.build.obstacles import Obstacles
-from keyfluid.scenes.build.start_values import values_present
-from keyfluid.scenes.build.sources import LEAST_STROKE, PlacedBody, place
-from keyfluid.scenes.build.report import Told, say_nothing
 from keyfluid.shapes import mass_of, rearrangement_bound
 
 HIGH_BOUND = 0.15
@@ -82,7 +82,7 @@ class FieldPlan:
         return mass_of(self.start, self.grid.spacing) + self.emitted(frame)
 
     def size_starts(self, keys: list[tuple[int, PlacedBody]], known: np.ndarray | None = None) -> None:
-        """Draw the starts, those with mass = "first-key" last; known: what they came to in a run that is edited."""
+        """Draw the starts, those with mass = "first-key" last; known: their densities in a run that is edited."""
         entries = self.scene.fluid.initial
         for i, body in sorted(self._starts, key=lambda start: entries[start[0]].mass == "first-key"):
             entry, path = entries[i], start_path(self.scene, i)
@@ -99,37 +99,27 @@ class FieldPlan:
             coverage = body.coverage(self.grid)
             self.bodies.append(body)
             if not coverage.any():
-                raise SceneError(
-                    f"{path}.{body.kind}", "has no smoke inside the domain; check center and size"
-                )
+                raise SceneError(f"{path}.{body.kind}", "has no smoke inside the domain; check center and size")
             if entry.velocity is not None:
                 self.winds.append((coverage, tuple(entry.velocity)))
             lost = float(coverage[self._solid].sum() / coverage.sum())
             if lost > 1 - 1e-9:
                 raise SceneError(f"{path}.{body.kind}", "lies inside an obstacle; move one of them")
             if lost > _CUT:
-                self.warnings.append(
-                    f"{path}: {100 * lost:.0f} % of it lies inside an obstacle and is removed"
-                )
+                self.warnings.append(f"{path}: {100 * lost:.0f} % of it lies inside an obstacle and is removed")
             self.start += entry.density * np.where(self._solid, 0.0, coverage)
         if known is not None:
             self.start = known
 
     def _first_key_mass(self, keys: list[tuple[int, PlacedBody]]) -> float:
-        """What the start must have so that the first keyframe can keep its size."""
+        """The mass of the start for which the first keyframe keeps its size."""
         scene = self.scene
-        own = [
-            (scene.keyframe[i].frame, i, body)
-            for i, body in keys
-            if scene.field_of(scene.keyframe[i]) == self.name
-        ]
+        own = [(scene.keyframe[i].frame, i, body) for i, body in keys if scene.field_of(scene.keyframe[i]) == self.name]
         frame, i, body = min(own, key=lambda key: key[0])
         self.first_key = i
         wanted = self.peak / body.peak * body.mass(self.grid, frame / scene.time.fps)
         if wanted <= 0:
-            raise SceneError(
-                f"keyframe[{i}].{body.kind}", "has no mass inside the domain; check center and size"
-            )
+            raise SceneError(f"keyframe[{i}].{body.kind}", "has no mass inside the domain; check center and size")
         rest = wanted - self.present(frame)
         if rest <= 0:
             raise KeyfluidError(
@@ -192,9 +182,7 @@ class TargetMaker:
         drawn = body.coverage(self.grid, time)
         mass = mass_of(drawn, self.grid.spacing)
         if mass <= 0:
-            raise SceneError(
-                f"{path}.{body.kind}", "has no mass inside the domain; check center, scale and content"
-            )
+            raise SceneError(f"{path}.{body.kind}", "has no mass inside the domain; check center, scale and content")
         if rule == "match":
             drawn = drawn * (plan.present(frame) / mass)
         elif rule != "keep" or body.kind not in STORED:
@@ -239,9 +227,7 @@ class TargetMaker:
             raise SceneError(f"{path}.{body.kind}", "lies inside an obstacle at its frame; move one of them")
         return covered
 
-    def _warn(
-        self, path: str, body: PlacedBody, bound: float | None, rule: str, covered: float, time: float
-    ) -> None:
+    def _warn(self, path: str, body: PlacedBody, bound: float | None, rule: str, covered: float, time: float) -> None:
         if body.leaves_domain(self.grid, time)[1]:
             self.warnings.append(f"{path}: part of it lies outside the domain and is cut off")
         if bound is not None and bound > HIGH_BOUND:

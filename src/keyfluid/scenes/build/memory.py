@@ -25,9 +25,7 @@ def memory_estimate(scene: Scene, grid: Grid) -> int:
     """
     item = 4 if scene.simulation.precision == "float32" else 8
     state = len(scene.fluid.field) + grid.dim
-    keys = sum(
-        ((k.until or k.frame) - k.frame + 1) * (2 if k.mask is not None else 1) for k in scene.keyframe
-    )
+    keys = sum(((k.until or k.frame) - k.frame + 1) * (2 if k.mask is not None else 1) for k in scene.keyframe)
     per_cell = item * (3 * state + 10 + keys + len(scene.source)) + 3 * 8
     return _BASE + per_cell * grid.count
 

@@ -14,10 +14,10 @@ import numpy as np
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
+from keyfluid.scenes.build.report import Told, say_nothing
+from keyfluid.scenes.build.sources import place_solid, upright_rotation
 from keyfluid.scenes.schema.faults import raise_any
 from keyfluid.scenes.schema.scene import Obstacle, Scene
-from keyfluid.scenes.build.sources import place_solid, upright_rotation
-from keyfluid.scenes.build.report import Told, say_nothing
 from keyfluid.shapes import AnalyticShape, Mesh, Placement
 from keyfluid.shapes.placement import domain_of, rotation_matrix
 from keyfluid.solids import Solids
@@ -55,9 +55,7 @@ class MovingBody:
     @property
     def moves(self) -> bool:
         path = self.obstacle.path
-        return bool(
-            np.any(self.obstacle.velocity or 0) or np.any(self.obstacle.spin) or (path and len(path) > 1)
-        )
+        return bool(np.any(self.obstacle.velocity or 0) or np.any(self.obstacle.spin) or (path and len(path) > 1))
 
     def pose(self, time: float) -> Pose:
         center = self._rest.center
@@ -65,9 +63,7 @@ class MovingBody:
         path = self.obstacle.path
         if path is not None:
             frames = [point.frame / self.fps for point in path]
-            center = np.array(
-                [np.interp(time, frames, axis) for axis in np.transpose([p.center for p in path])]
-            )
+            center = np.array([np.interp(time, frames, axis) for axis in np.transpose([p.center for p in path])])
             angles = tuple(float(np.interp(time, frames, angle)) for angle in self._angles)
             now = rotation_matrix(angles if self.grid.dim == 3 else angles[0], self.grid.dim)  # type: ignore[arg-type]
             turn = now @ self._rest.matrix.T
@@ -94,9 +90,7 @@ class MovingBody:
         for point in self.obstacle.path:
             given = point.rotation if point.rotation is not None else given
             angles = np.atleast_1d(upright_rotation(given, self.obstacle, scene)).astype(float)
-            rows.append(
-                np.array([0.0, 0.0, angles[0]]) if self.grid.dim == 3 and angles.size == 1 else angles
-            )
+            rows.append(np.array([0.0, 0.0, angles[0]]) if self.grid.dim == 3 and angles.size == 1 else angles)
         return np.transpose(rows)
 
 
@@ -130,9 +124,7 @@ class _Rest:
 
     def _distance(self, points: np.ndarray) -> np.ndarray:
         if isinstance(self.source, AnalyticShape):
-            return self.source.signed_distance(
-                points, domain_of(self.grid.cells, self.grid.spacing), self.placement
-            )
+            return self.source.signed_distance(points, domain_of(self.grid.cells, self.grid.spacing), self.placement)
         from scipy.ndimage import map_coordinates
 
         where = (points - self._corner) / self.grid.spacing - 0.5
@@ -211,9 +203,7 @@ class Obstacles:
     def _owner_of_faces(self, owner: np.ndarray, axis: int) -> np.ndarray:
         if self.grid.is_periodic(axis):
             return np.maximum(owner, np.roll(owner, 1, axis))
-        padded = np.pad(
-            owner, [(1, 1) if a == axis else (0, 0) for a in range(owner.ndim)], constant_values=-1
-        )
+        padded = np.pad(owner, [(1, 1) if a == axis else (0, 0) for a in range(owner.ndim)], constant_values=-1)
         low = padded.take(range(padded.shape[axis] - 1), axis)
         high = padded.take(range(1, padded.shape[axis]), axis)
         return np.maximum(low, high)

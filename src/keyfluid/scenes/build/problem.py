@@ -19,23 +19,23 @@ from keyfluid.errors import KeyfluidError, SceneError, SceneErrors
 from keyfluid.grid import Grid
 from keyfluid.io.budget import memory_of_machine
 from keyfluid.problem import Emission, EngineOptions, Problem
-from keyfluid.scenes.schema.check_bodies import kinds_of
-from keyfluid.scenes.schema.checks import check, start_path
-from keyfluid.scenes.schema.faults import raise_any
 from keyfluid.scenes.build.flows import place_flow
-from keyfluid.scenes.build.keyframes import FieldPlan, TargetMaker
 from keyfluid.scenes.build.fluids import fluid_faults, make_fluid
-from keyfluid.scenes.schema.liquid import LiquidInitial
-from keyfluid.scenes.schema.load import preview
+from keyfluid.scenes.build.keyframes import FieldPlan, TargetMaker
 from keyfluid.scenes.build.memory import make_grid, memory_estimate, memory_fault
-from keyfluid.scenes.schema.scene import Scene
-from keyfluid.scenes.schema.smoke import Initial
 from keyfluid.scenes.build.obstacles import Obstacles
 from keyfluid.scenes.build.other_run import open_edit
 from keyfluid.scenes.build.pictures import place_picture
-from keyfluid.scenes.build.start_values import velocity_of_starts
-from keyfluid.scenes.build.sources import PlacedBody, place
 from keyfluid.scenes.build.report import Told, say_nothing
+from keyfluid.scenes.build.sources import PlacedBody, place
+from keyfluid.scenes.build.start_values import velocity_of_starts
+from keyfluid.scenes.schema.check_bodies import kinds_of
+from keyfluid.scenes.schema.checks import check, start_path
+from keyfluid.scenes.schema.faults import raise_any
+from keyfluid.scenes.schema.liquid import LiquidInitial
+from keyfluid.scenes.schema.load import preview
+from keyfluid.scenes.schema.scene import Scene
+from keyfluid.scenes.schema.smoke import Initial
 from keyfluid.shapes.arrays import LARGEST_DENSITY
 
 _OFF_SIZE = 0.02
@@ -64,7 +64,7 @@ class BuiltScene(Problem):
 def build(scene: Scene, told: Told = say_nothing) -> BuiltScene:
     """Read every file, draw every body, apply the mass rule.
 
-    told: called with what is being read or drawn, its number and how many there are, for the person who waits.
+    told: called with what is being read or drawn, its number and the total, to report progress.
     """
     raise_any(check(scene))
     grid = make_grid(scene)
@@ -74,7 +74,7 @@ def build(scene: Scene, told: Told = say_nothing) -> BuiltScene:
 
 
 class _Builder:
-    """Collects faults, so that one look at the list mends the scene."""
+    """Collects faults, so that all of them are reported at once."""
 
     def __init__(self, scene: Scene, grid: Grid, told: Told) -> None:
         self.scene, self.grid, self.told = scene, grid, told
@@ -158,9 +158,7 @@ class _Builder:
             pictures=pictures,
             flows=flows,
             edit=edit,
-            colours={
-                f.name: f.colour if isinstance(f.colour, str) else tuple(f.colour) for f in scene.fluid.field
-            },
+            colours={f.name: f.colour if isinstance(f.colour, str) else tuple(f.colour) for f in scene.fluid.field},
             peaks={name: plan.peak for name, plan in plans.items()},
             warnings=self.warnings + maker.warnings,
             control=scene.control,
@@ -173,8 +171,7 @@ class _Builder:
         for axis, (wanted, made) in enumerate(zip(self.scene.domain.size, self.grid.size)):
             if abs(made / wanted - 1) > _OFF_SIZE:
                 self.warnings.append(
-                    f"domain.size: axis {axis} becomes {made:.4g} m instead of {wanted:.4g} "
-                    "m, a whole number of cells"
+                    f"domain.size: axis {axis} becomes {made:.4g} m instead of {wanted:.4g} m, a whole number of cells"
                 )
 
     def _solids(self) -> Obstacles | None:
@@ -192,9 +189,7 @@ class _Builder:
                 mask = np.clip(place(entry, scene).coverage(self.grid), 0.0, 1.0)
                 if not mask.any():
                     raise KeyfluidError("lies outside the domain; check center and size")
-                held = (
-                    None if entry.rate is not None else (entry.density if entry.density is not None else 1.0)
-                )
+                held = None if entry.rate is not None else (entry.density if entry.density is not None else 1.0)
                 found.append(
                     Emission(
                         scene.field_of(entry),

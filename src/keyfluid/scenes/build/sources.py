@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from keyfluid.grid import Grid
+from keyfluid.scenes.build.other_run import load_run_body
+from keyfluid.scenes.build.vdb_body import VdbBody, load_vdb
 from keyfluid.scenes.schema.bodies import SHAPE_KEYS, SolidBody
 from keyfluid.scenes.schema.check_bodies import is_sequence, kinds_of
 from keyfluid.scenes.schema.scene import Body, Scene
-from keyfluid.scenes.build.other_run import load_run_body
-from keyfluid.scenes.build.vdb_body import VdbBody, load_vdb
 from keyfluid.shapes import (
     SHAPES,
     AnalyticShape,
@@ -101,9 +101,7 @@ class PlacedBody:
         if not isinstance(self.source, Text):
             return None
         if grid.dim == 2:
-            return stroke_width_cells(
-                self.source, (grid.cells[0], grid.cells[1]), grid.spacing, self.placement
-            )
+            return stroke_width_cells(self.source, (grid.cells[0], grid.cells[1]), grid.spacing, self.placement)
         # Flat on the plane it is drawn in; turned letters keep their strokes.
         frame = np.abs(self.source.extrusion.frame())
         right, top = (grid.cells[int(frame[:, column].argmax())] for column in (0, 1))

@@ -1,4 +1,4 @@
-"""What the fluid has at the start: velocities, and the values that smoke can have by a frame."""
+"""Velocities at the start, and the values that smoke can have at a frame."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from keyfluid.grid import Grid, Kind
 from keyfluid.problem import share_of_faces
 
 
-def velocity_of_starts(
-    grid: Grid, starts: list[tuple[np.ndarray, tuple[float, ...]]], dtype: np.dtype
-) -> Field:
+def velocity_of_starts(grid: Grid, starts: list[tuple[np.ndarray, tuple[float, ...]]], dtype: np.dtype) -> Field:
     """Each start's velocity times the share of a face that it covers.
 
     Not divergence-free; the first projection makes it so.

@@ -59,11 +59,7 @@ class VdbBody:
         scale = self.own.scale * placement.scale
         if placement.fit is not None:
             half = np.abs((self._hull().points - self.own.origin) @ matrix.T).max(axis=0)
-            scale = (
-                placement.scale
-                * placement.fit
-                * float(np.min(np.asarray(domain_of(shape, spacing)) / (2 * half)))
-            )
+            scale = placement.scale * placement.fit * float(np.min(np.asarray(domain_of(shape, spacing)) / (2 * half)))
         return Transform(center, scale, matrix, self.own.origin)
 
 
@@ -118,9 +114,7 @@ def _density(grid: VdbGrid, voxel: float, path: Path) -> np.ndarray:
         np.subtract(0.5, values, out=values)
         return np.clip(values, 0.0, 1.0, out=values)
     if values.min() < 0:
-        raise KeyfluidError(
-            f"{path}: grid {grid.name!r} has negative values; is it a level set without that mark?"
-        )
+        raise KeyfluidError(f"{path}: grid {grid.name!r} has negative values; is it a level set without that mark?")
     if values.max() > LARGEST_DENSITY:
         raise KeyfluidError(
             f"{path}: grid {grid.name!r} holds density up to {values.max():.3g}; scale it to at most "

@@ -46,7 +46,7 @@ SHAPE_KEYS: dict[str, tuple[str, ...]] = {
     "cross": ("size", "thickness", "depth"),
     "heart": ("size", "depth"),
 }
-"""The measures each named shape has (a test holds them against keyfluid.shapes)."""
+"""The measures each named shape has (a test compares them with keyfluid.shapes)."""
 
 KIND_KEYS: dict[str, tuple[str, ...]] = {
     "shape": tuple(sorted({key for keys in SHAPE_KEYS.values() for key in keys})),

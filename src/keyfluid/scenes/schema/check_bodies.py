@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from keyfluid.errors import SceneError
+from keyfluid.io.run.layout import SCENE, scene_file
 from keyfluid.scenes.schema.bodies import KIND_KEYS, SHAPE_KEYS, SolidBody
 from keyfluid.scenes.schema.scene import Body, Obstacle, Source
 
@@ -80,15 +81,14 @@ def _mesh(path: str, body: SolidBody) -> Iterator[SceneError]:
         yield SceneError(f"{path}.mesh", "an animated mesh can only be a keyframe, mask or start; give one file")
     if not is_sequence(mesh):
         yield from _file(f"{path}.mesh", mesh)
-    elif not exists(Path(mesh)) and not exists(Path(mesh).parent):
+    elif not _exists(Path(mesh)) and not _exists(Path(mesh).parent):
         yield SceneError(f"{path}.mesh", f"the folder {Path(mesh).parent} does not exist; check the path")
 
 
 def _run(path: str, body: SolidBody, dimension: int) -> Iterator[SceneError]:
     assert isinstance(body, Body)
     yield from check_axes(f"{path}.move", body.move, dimension)
-    if not exists(Path(str(body.run)) / "scene.toml"):
-        yield SceneError(f"{path}.run", f"{body.run} holds no run (no scene.toml); give the folder of a run")
+    yield from check_run(f"{path}.run", str(body.run))
     if body.twist is not None and dimension == 2:
         yield SceneError(f"{path}.twist", "turns about the upright axis, in 3D; in 2D use bend or rotation")
     if body.paint is not None:
@@ -108,7 +108,12 @@ def _file(path: str, name: str) -> Iterator[SceneError]:
     yield SceneError(path, f"{name[:200]!r} {reason}; check the path (it is relative to the scene's folder)")
 
 
-def exists(path: Path) -> bool:
+def check_run(path: str, folder: str) -> Iterator[SceneError]:
+    if not _exists(scene_file(Path(folder))):
+        yield SceneError(path, f"{folder} holds no run (no {SCENE}); give the folder of a run")
+
+
+def _exists(path: Path) -> bool:
     try:
         return path.exists()
     except (OSError, ValueError):

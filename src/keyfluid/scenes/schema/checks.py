@@ -1,13 +1,12 @@
-"""What types can't say: keys that exclude each other, frames in order, files that exist, numbers per axis."""
+"""Checks beyond types: keys that exclude each other, frames in order, files that exist, numbers per axis."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 from keyfluid.errors import SceneError
 from keyfluid.scenes.schema.bodies import SolidBody
-from keyfluid.scenes.schema.check_bodies import check_axes, check_body, check_turn, exists
+from keyfluid.scenes.schema.check_bodies import check_axes, check_body, check_run, check_turn
 from keyfluid.scenes.schema.faults import nearest
 from keyfluid.scenes.schema.liquid import LiquidInitial
 from keyfluid.scenes.schema.scene import MOST_TARGETS, KeyframeEntry, Scene, Source
@@ -207,8 +206,7 @@ def _edit(scene: Scene) -> Iterator[SceneError]:
         yield SceneError("edit", f'method "{scene.control.method}" changes no other run; use "adjoint" or "spectral"')
     if not scene.fluid.reusable:
         yield SceneError("edit", "only runs of smoke can be edited; remove it")
-    if not exists(Path(edit.run) / "scene.toml"):
-        yield SceneError("edit.run", f"{edit.run} holds no run (no scene.toml); give the folder of a run")
+    yield from check_run("edit.run", edit.run)
     last = edit.last if edit.last is not None else scene.time.frames
     if not edit.first < last <= scene.time.frames:
         yield SceneError(
@@ -236,7 +234,7 @@ def _edit(scene: Scene) -> Iterator[SceneError]:
 def _keyframes(scene: Scene) -> Iterator[SceneError]:
     targets = sum(max(0, (key.until or key.frame) - key.frame) + 1 for key in scene.keyframe)
     if targets > MOST_TARGETS:
-        # Nothing more is said of them: looking at each would take as long as drawing them.
+        # No further checks: looking at each would take as long as drawing it.
         yield SceneError(
             "keyframe", f"asks for {targets} targets, one per frame of `until`; use at most {MOST_TARGETS}"
         )

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from keyfluid.controllers.free.settings import FreeSettings
-from keyfluid.controllers.keyframes.settings import AdjointSettings, SpectralSettings
+from keyfluid.controllers.optimised.settings import AdjointSettings, SpectralSettings
 from keyfluid.controllers.particles.settings import ParticleSettings
 from keyfluid.controllers.spacetime.settings import SpacetimeSettings
 from keyfluid.controllers.target.settings import TargetSettings

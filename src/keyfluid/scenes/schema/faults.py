@@ -108,7 +108,7 @@ def _unknown(key: str, known: list[str], at_top: bool) -> str:
 
 
 def _path_in(data: Any, loc: Sequence[Any], kind: str) -> list[Step]:
-    """pydantic's location without what the file does not have: names of union members, made-up indices."""
+    """pydantic's location without names of union members and invented indices, which the file does not have."""
     path: list[Step] = []
     node = data
     for position, step in enumerate(loc):

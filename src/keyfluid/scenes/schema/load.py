@@ -70,7 +70,7 @@ def schema() -> dict[str, Any]:
 
 
 def parse_toml(text: str, name: str) -> dict[str, Any]:
-    """TOML to dicts; what can't be read, or could only be read in hours, is refused."""
+    """TOML to dicts; rejects what is invalid or would take hours to parse."""
     if len(text) > MOST_BYTES:
         raise SceneErrors([SceneError(name, f"longer than {MOST_BYTES >> 20} MiB; a scene has a few kilobytes")])
     for number, line in enumerate(text.splitlines(), 1):

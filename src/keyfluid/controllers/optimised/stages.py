@@ -9,30 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyfluid.controllers.keyframes.edited import own_frame
-from keyfluid.controllers.keyframes.settings import SearchNumbers
-from keyfluid.controllers.keyframes.windows import Window, plan_windows
-from keyfluid.controls import (
-    Basis,
-    BasisPair,
-    Control,
-    DenseForces,
-    DensePotential,
-    FilteredForces,
-    GaussianSources,
-    GaussianVortices,
-    GaussianWinds,
-    SpectralPotential,
-    Timing,
-    UpsampledPotential,
-)
+from keyfluid.controllers.optimised.edited import own_frame
+from keyfluid.controllers.optimised.settings import SearchNumbers
+from keyfluid.controllers.optimised.unknowns import make_control
+from keyfluid.controllers.optimised.windows import Window, plan_windows
+from keyfluid.controls import Control
 from keyfluid.errors import SceneError, SceneErrors
 from keyfluid.models.state import State
 from keyfluid.problem import Problem
-
-_SOURCE_SHARE = 0.2
-"""How far a source of likely size moves the surface in a step, beside a wind: more, and liquid vanishes and appears
-instead of flowing (a letter in clay at 48^2: churn 117 % with the same unit for both)."""
 
 _MEETING = 0.4
 """Share of a target that must be covered for the smoke to feel its shape."""
@@ -117,55 +101,6 @@ def _middle(problem: Problem, density: np.ndarray) -> np.ndarray:
     total = float(np.sum(density, dtype=np.float64))
     lines = problem.grid.coordinates((False,) * problem.grid.dim)
     return np.array([float(np.sum(density * line, dtype=np.float64)) / total for line in lines])
-
-
-def make_control(problem: Problem, settings: SearchNumbers, cutoff: float | None, window: Window) -> Control:
-    """The control of a grid, a band and a window of time."""
-    steps = problem.steps_per_frame or 1
-    first, last = settings.acting(window.first, window.last)
-    count = (last - first) * steps
-    length = settings.window if settings.time in ("windows", "integrated") else 1
-    if length > count:
-        raise SceneError("control.window", f"{length} steps is longer than the {count} that are controlled; shorten it")
-    dt = 1.0 / (problem.fps * steps)
-    timing = Timing(settings.time, count, dt, length, first=first * steps)  # type: ignore[arg-type]
-    sources = None
-    if settings.sources:
-        scale = _SOURCE_SHARE * (1.0 if settings.time == "integrated" else dt)
-        lattice = GaussianSources(problem.grid, problem.dtype, settings.spacing, settings.radius, scale)
-        sources = Control(lattice, Timing("step", count, dt, first=first * steps))
-    return Control(_basis(problem, settings, cutoff), timing, sources)
-
-
-def _basis(problem: Problem, settings: SearchNumbers, cutoff: float | None) -> Basis:
-    grid, dtype = problem.grid, problem.dtype
-    if settings.basis == "potential":
-        return SpectralPotential(grid, dtype, cutoff, falloff=max(settings.scaling - 1.0, -1.0))
-    if settings.basis == "forces":
-        return FilteredForces(grid, dtype, cutoff)
-    if settings.basis == "upsampled":
-        return UpsampledPotential(grid, dtype, cutoff)
-    if settings.basis == "dense":
-        return DenseForces(grid, dtype)
-    if settings.basis == "dense-potential":
-        return DensePotential(grid, dtype)
-    lattice = (grid, dtype, settings.spacing, settings.radius)
-    if settings.basis == "winds":
-        return GaussianWinds(*lattice)
-    if settings.basis == "vortices":
-        return GaussianVortices(*lattice)
-    return BasisPair(GaussianWinds(*lattice), GaussianVortices(*lattice))
-
-
-def carry(vector: np.ndarray, before: Control, after: Control) -> np.ndarray:
-    """A control vector of one stage in the variables of the next."""
-    if before is after:
-        return vector
-    sets = vector[: before.own].reshape(before.timing.count, before.basis.count)
-    carried = [after.basis.carry(c, before.basis) for c in sets]
-    if before.sources is not None and after.sources is not None:
-        carried.append(carry(vector[before.own :], before.sources, after.sources))
-    return np.concatenate(carried)
 
 
 def _label(problem: Problem, settings: SearchNumbers, cutoff: float | None, blur: float) -> str:

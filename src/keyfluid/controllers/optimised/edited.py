@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from keyfluid.controllers.keyframes.windows import Forces, state_on
+from keyfluid.controllers.optimised.forces import Forces
+from keyfluid.controllers.optimised.on_grid import state_on
 from keyfluid.controls.resample import to_grid
 from keyfluid.fields import Field
 from keyfluid.problem import EditedFilm, FrameRecord, Problem

@@ -20,21 +20,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from keyfluid.controllers.keyframes.edited import own_forces
-from keyfluid.controllers.keyframes.evaluation import SHARE, Goal, memory_plan
-from keyfluid.controllers.keyframes.layers import keyframes_at_rest, plan_layers
-from keyfluid.controllers.keyframes.replay import replay
-from keyfluid.controllers.keyframes.settings import SearchNumbers
-from keyfluid.controllers.keyframes.stages import plan_stages
-from keyfluid.controllers.keyframes.task import Found, Task
-from keyfluid.controllers.keyframes.windows import Pieces, Window
-from keyfluid.controllers.keyframes.workers import Solver, solving
+from keyfluid.controllers.optimised.edited import own_forces
+from keyfluid.controllers.optimised.evaluation import SHARE, Goal, memory_plan
+from keyfluid.controllers.optimised.forces import JoinedForces
+from keyfluid.controllers.optimised.layers import keyframes_at_rest, plan_layers
+from keyfluid.controllers.optimised.replay import replay
+from keyfluid.controllers.optimised.settings import SearchNumbers
+from keyfluid.controllers.optimised.stages import plan_stages
+from keyfluid.controllers.optimised.window_task import WindowFound, WindowTask
+from keyfluid.controllers.optimised.windows import Window
+from keyfluid.controllers.optimised.workers import Solver, solving
 from keyfluid.controllers.shell import Checkpoint, Shell
 from keyfluid.errors import BlowUp, KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.state import State
 from keyfluid.problem import Problem
+from keyfluid.problem.kept import whole
 from keyfluid.threads import threads
 
 AGREE = 0.01
@@ -60,17 +62,16 @@ class Round:
     """A layer's windows as far as they are solved; the closing comes after the last one and has the next number."""
 
     number: int
-    found: list[Found]
+    found: list[WindowFound]
     closing: bool
 
 
 class Shooting:
     """The rounds of one run."""
 
-    def __init__(self, problem: Problem, settings: SearchNumbers, shell: Shell) -> None:
-        self.problem, self.shell = problem, shell
+    def __init__(self, problem: Problem, settings: SearchNumbers, workers: int, shell: Shell) -> None:
+        self.problem, self.settings, self.workers, self.shell = problem, settings, workers, shell
         self.layers = plan_layers(problem, settings.span)
-        self.workers, self.settings = share_memory(problem, settings)
         windows = {*self.layers[0], *self.layers[1]}
         self.controls = {window: plan_stages(problem, settings, window)[-1].control for window in windows}
         self.logged = 0
@@ -90,7 +91,7 @@ class Shooting:
             assert before is not None
             self._close(before, now, solve)
             self._tell(now, self._seam(now))
-        replay(self.problem, self.shell, self._pieces(before, now.found), final=self.problem.frames)
+        replay(self.problem, self.shell, self._forces(before, now.found), final=self.problem.frames)
 
     def _layer(self, of: Round) -> list[Window]:
         """The closing is of the layer before it."""
@@ -118,22 +119,22 @@ class Shooting:
             (found,) = solve([self._search(layer[i], start, goal, before.found[i].vector)])
             self._keep(before, now, layer[i], found)
 
-    def _first_task(self, window: Window) -> Task:
+    def _first_task(self, window: Window) -> WindowTask:
         start = keyframes_at_rest(self.problem, window.first) if window.first > self.layers[0][0].first else None
         return self._search(window, start, None, None)
 
-    def _task(self, before: Round, number: int, window: Window) -> Task:
+    def _task(self, before: Round, number: int, window: Window) -> WindowTask:
         states = {frame: state for found in before.found for frame, state in found.states.items()}
         start = states[window.first] if window.first > self.layers[0][0].first else None
         goal = Goal(states[window.last], _price(number)) if window.last < self.layers[0][-1].last else None
-        pieces = self._pieces(before, before.found)
+        forces = self._forces(before, before.found)
         control = self.controls[window]
         steps = range(control.timing.first, control.timing.first + control.timing.steps)
-        guess = control.timing.sets_of(np.stack([pieces.coefficients(step) for step in steps]))
+        guess = control.timing.sets_of(np.stack([forces.coefficients(step) for step in steps]))
         return self._search(window, start, goal, guess.ravel())
 
-    def _search(self, window: Window, start: State | None, goal: Goal | None, guess: np.ndarray | None) -> Task:
-        return Task(self.problem, self.settings, window, start, goal, guess, self._wanted(window))
+    def _search(self, window: Window, start: State | None, goal: Goal | None, guess: np.ndarray | None) -> WindowTask:
+        return WindowTask(self.problem, self.settings, window, start, goal, guess, self._wanted(window))
 
     def _wanted(self, window: Window) -> tuple[int, ...]:
         """The window's ends, and where the other layer is cut."""
@@ -141,11 +142,11 @@ class Shooting:
         inside = {frame for frame in cuts if window.first < frame < window.last}
         return tuple(sorted({window.first, window.last, *inside}))
 
-    def _pieces(self, of: Round, found: Sequence[Found]) -> Pieces:
-        pieces = Pieces(own_forces(self.problem))
+    def _forces(self, of: Round, found: Sequence[WindowFound]) -> JoinedForces:
+        forces = JoinedForces(own_forces(self.problem))
         for window, one in zip(self._layer(of), found):
-            pieces = pieces.and_then(self.controls[window], one.vector)
-        return pieces
+            forces = forces.and_then(self.controls[window], one.vector)
+        return forces
 
     def _seam(self, now: Round) -> Seam:
         """The largest jumps from the end of a window to the start of the next."""
@@ -167,10 +168,10 @@ class Shooting:
         if shell.show_due:
             began = time.perf_counter()
             with suppress(BlowUp):
-                replay(self.problem, shell, self._pieces(now, now.found))
+                replay(self.problem, shell, self._forces(now, now.found))
             shell.show(began)
 
-    def _keep(self, before: Round | None, now: Round, window: Window, found: Found) -> None:
+    def _keep(self, before: Round | None, now: Round, window: Window, found: WindowFound) -> None:
         """Log and save a window; the round before stays saved until this one is complete."""
         shell, place = self.shell, len(now.found)
         for objective, error, stage in found.course:
@@ -202,25 +203,25 @@ class Shooting:
         if checkpoint is None:
             return None, Round(0, [], False)
         try:
-            number, closing = int(checkpoint.meta["round"]), bool(checkpoint.meta["closing"])
+            number, closing = whole(checkpoint.meta, "round"), bool(whole(checkpoint.meta, "closing"))
             before = Round(number - 1, [], False)
             if number > 0:
                 before.found.extend(self._read(checkpoint, before, i) for i in range(len(self._layer(before))))
-            self.logged = int(checkpoint.meta["logged"])
+            self.logged = whole(checkpoint.meta, "logged")
             now = Round(number, [], closing)
-            now.found.extend(self._read(checkpoint, now, i) for i in range(int(checkpoint.meta["done"])))
+            now.found.extend(self._read(checkpoint, now, i) for i in range(whole(checkpoint.meta, "done")))
         except KeyError:
             raise KeyfluidError("the checkpoint does not fit the scene; run the scene again with --overwrite") from None
         return (before if number > 0 else None), now
 
-    def _read(self, checkpoint: Checkpoint, of: Round, place: int) -> Found:
+    def _read(self, checkpoint: Checkpoint, of: Round, place: int) -> WindowFound:
         part, arrays, problem = _part(of, place), checkpoint.arrays, self.problem
         names = {**dict.fromkeys(problem.densities, Kind.CENTRES), "velocity": Kind.FACES}
         states: Mapping[int, State] = {
             frame: {name: Field(problem.grid, kind, arrays[f"{part}/{frame}.{name}"]) for name, kind in names.items()}
             for frame in self._wanted(self._layer(of)[place])
         }
-        return Found(arrays[f"{part}/x"], states)
+        return WindowFound(arrays[f"{part}/x"], states)
 
 
 def share_memory(problem: Problem, settings: SearchNumbers) -> tuple[int, SearchNumbers]:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyfluid.controllers.keyframes.edited import own_forces
-from keyfluid.controllers.keyframes.settings import SearchNumbers
-from keyfluid.controllers.keyframes.stages import Stage
-from keyfluid.controllers.keyframes.windows import Window, state_on
+from keyfluid.controllers.optimised.edited import own_forces
+from keyfluid.controllers.optimised.on_grid import state_on
+from keyfluid.controllers.optimised.settings import SearchNumbers
+from keyfluid.controllers.optimised.stages import Stage
+from keyfluid.controllers.optimised.windows import Window
 from keyfluid.controls import Control, ControlForcing
 from keyfluid.errors import BlowUp, OverBudget, SceneError
 from keyfluid.fields import Field
@@ -22,11 +23,11 @@ from keyfluid.models.state import State
 from keyfluid.objectives import (
     DensityKey,
     DensityMatch,
-    ForcePrice,
+    ForcePenalty,
     PictureKey,
     PictureMatch,
     Scaled,
-    ShearPrice,
+    ShearPenalty,
     SumOfObjectives,
     VelocityKey,
     VelocityMatch,
@@ -144,7 +145,7 @@ class Evaluation:
         self.looks = PictureMatch(pictures) if pictures else None
         flows = velocity_keys(problem, stage.window)
         self.flows = VelocityMatch(flows) if flows else None
-        shear = [ShearPrice(settings.shear, steps, self.dt, first)] if settings.shear > 0 else []
+        shear = [ShearPenalty(settings.shear, steps, self.dt, first)] if settings.shear > 0 else []
         matches = [part for part in (self.match, self.looks) if part is not None]
         ends = goal_terms(problem, stage.window, goal) if goal is not None else []
         self._objective = SumOfObjectives([*matches, *([self.flows] if self.flows else []), *ends, *shear])
@@ -152,9 +153,9 @@ class Evaluation:
         cells = self.dt / problem.grid.spacing
         self._price = self._source_price = None
         if settings.alpha > 0 or settings.beta > 0:
-            self._price = ForcePrice(settings.alpha, settings.beta, (cells * self.dt) ** 2 / (2 * scale))
+            self._price = ForcePenalty(settings.alpha, settings.beta, (cells * self.dt) ** 2 / (2 * scale))
         if settings.sources and settings.source_alpha > 0:
-            self._source_price = ForcePrice(settings.source_alpha, 0.0, cells**2 / (2 * scale))
+            self._source_price = ForcePenalty(settings.source_alpha, 0.0, cells**2 / (2 * scale))
         self.evaluations = 0
 
     @property

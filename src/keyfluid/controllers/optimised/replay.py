@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from keyfluid.controllers.keyframes.edited import own_frame
-from keyfluid.controllers.keyframes.windows import Pieces
 from keyfluid.controllers.march import Gathered
+from keyfluid.controllers.optimised.edited import own_frame
+from keyfluid.controllers.optimised.forces import JoinedForces
 from keyfluid.controllers.shell import Shell, Stopped
 from keyfluid.controllers.step_size import tell_if_fast
 from keyfluid.fields import Field
@@ -16,7 +16,7 @@ from keyfluid.problem import Clock, FrameRecord, Problem
 
 def simulate(
     problem: Problem,
-    pieces: Pieces,
+    forces: JoinedForces,
     until: int,
     after: tuple[int, State] | None = None,
     told: Callable[[Clock, float], None] = lambda clock, cells: None,
@@ -44,7 +44,7 @@ def simulate(
         gathered = Gathered()
         for index in range((frame - 1) * steps, frame * steps):
             clock = Clock(index, dt)
-            advance = fluid.advance(state, clock, pieces.force(index), pieces.source(index))
+            advance = fluid.advance(state, clock, forces.force(index), forces.source(index))
             told(clock, advance.cells)
             state = dict(advance.state)
             gathered.add(advance, dt, 1 / steps)
@@ -52,7 +52,7 @@ def simulate(
 
 
 def replay(
-    problem: Problem, shell: Shell, pieces: Pieces, after: tuple[int, State] | None = None, final: int = 0
+    problem: Problem, shell: Shell, forces: JoinedForces, after: tuple[int, State] | None = None, final: int = 0
 ) -> None:
     """Hand every frame to the shell, or every one after a frame whose state is known.
 
@@ -63,13 +63,13 @@ def replay(
         if clock.time * problem.fps < final - 0.5 / (problem.steps_per_frame or 1):
             tell_if_fast(problem, shell, cells, clock.time)
 
-    for record in simulate(problem, pieces, problem.frames, after, told):
+    for record in simulate(problem, forces, problem.frames, after, told):
         shell.frame(record)
         if shell.stop_requested:
             raise Stopped
 
 
-def state_after(problem: Problem, pieces: Pieces, frame: int) -> State:
+def state_after(problem: Problem, forces: JoinedForces, frame: int) -> State:
     """The state at a frame."""
-    *_, last = simulate(problem, pieces, frame)
+    *_, last = simulate(problem, forces, frame)
     return last.state

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, cast
 
 from pydantic import Field
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 KOLMOGOROV = 1.5
 """a in k_n = 2^(a n) k_0: each band holds half the energy above the one before [Tang 2021, eq. 9 and 10]."""
 
-_PAPER: dict[str, Any] = {"time": "constant", "gamma": "none", "shear": 0.0, "coarse": 0}
+_PAPER: dict[str, object] = {"time": "constant", "gamma": "none", "shear": 0.0, "coarse": 0}
 _BANDS = {**_PAPER, "bands": "grow", "scaling": 0.0, "iterations": 500}
 _BASELINE = {**_PAPER, "basis": "dense", "iterations": 5000}
-PRESETS: dict[str, dict[str, Any]] = {
+PRESETS: dict[str, dict[str, object]] = {
     "keyfluid": {},
     "tang": _BANDS,
     "upsampling": {**_BANDS, "basis": "upsampled", "growth": 1.0},
@@ -53,9 +53,13 @@ _COARSEST = {2: 32, 3: 16}
 """Cells on the longest side of the coarsest grid that is worth a stage."""
 
 
-def _is_span(value: Any) -> bool:
-    whole_numbers = isinstance(value, list) and len(value) == 2 and all(is_whole(v) for v in value)
-    return whole_numbers and 0 <= value[0] < value[1]
+Value = TypeVar("Value")
+
+
+def _is_span(value: object) -> bool:
+    if not isinstance(value, list) or len(value) != 2 or not all(is_whole(v) for v in value):
+        return False
+    return bool(0 <= value[0] < value[1])
 
 
 class OptimisedSettings(Table):
@@ -253,19 +257,22 @@ class SearchNumbers:
 
         control, grid = problem.control, problem.grid
         dim = grid.dim
+        assert isinstance(control, OptimisedSettings)
         preset = PRESETS[getattr(control, "preset", "keyfluid")]
 
-        def value(name: str, default: Any = None) -> Any:
+        def value(name: str, default: Value) -> Value:
+            """What the scene gives, or the preset has."""
             found = getattr(control, name, None)
-            return found if found is not None else preset.get(name, default)
+            return cast(Value, preset.get(name, default) if found is None else found)
 
         basis = value("basis", "potential")
         usual = problem.fluid.search(problem)
         spacing = value("spacing", usual.spacing)
         schedule = value("schedule", "auto")
-        _refuse(problem, value("gamma", "auto"), schedule, bool(value("sources", False)), value("start"))
+        _refuse(problem, value("gamma", "auto"), schedule, value("sources", False), control.start)
         limit = highest_wave(grid)
-        cutoff = value("cutoff", None if dim == 2 or value("bands", "full") == "grow" else min(limit, _FULL_3D))
+        all_waves = dim == 2 or value("bands", "full") == "grow"
+        cutoff = value("cutoff", None if all_waves else min(limit, _FULL_3D))
         if cutoff is not None and cutoff > limit * (1 + 1e-9):
             raise SceneError(
                 "control.cutoff",
@@ -275,6 +282,8 @@ class SearchNumbers:
         most = 0
         while max(grid.cells) >> (most + 1) >= _COARSEST[dim] and min(grid.cells) >> (most + 1) >= 8:
             most += 1
+        act = control.act if isinstance(control, AdjointSettings) else None
+        hold = control.hold if isinstance(control, AdjointSettings) else False
         return cls(
             basis=basis,
             spacing=spacing,
@@ -296,15 +305,15 @@ class SearchNumbers:
             beta=value("beta", 0.0),
             shear=value("shear", 0.0 if problem.edit is not None else usual.shear),
             coarse=min(value("coarse", usual.coarse), most),
-            sources=bool(value("sources", False)),
+            sources=value("sources", False),
             source_alpha=value("source_alpha", 0.01),
-            act=None if value("act") is None else (value("act")[0], value("act")[1]),
-            hold=_falls(problem) if value("hold", False) == "auto" else bool(value("hold", False)),
+            act=None if act is None else (act[0], act[1]),
+            hold=_falls(problem) if hold == "auto" else hold is True,
             schedule=schedule,
-            span=value("span"),
+            span=control.span,
             rounds=value("rounds", 4),
-            start=value("start"),
-            budget=None if value("memory") is None else int(value("memory") * 1e6),
+            start=control.start,
+            budget=None if control.memory is None else int(control.memory * 1e6),
         )
 
     def acting(self, first: int, last: int) -> tuple[int, int]:
@@ -314,7 +323,8 @@ class SearchNumbers:
         begin, end = max(first, self.act[0]), min(last, self.act[1])
         if begin >= end:
             raise SceneError(
-                "control.act", f"frames {self.act[0]} to {self.act[1]} leave nothing of {first} to {last}; mend it"
+                "control.act",
+                f"frames {self.act[0]}-{self.act[1]} do not overlap the window {first}-{last}; change the range",
             )
         return begin, end
 
@@ -352,10 +362,10 @@ def _falls(problem: Problem) -> bool:
 def _refuse(problem: Problem, gamma: str, schedule: str, sources: bool, start: str | None) -> None:
     """What goes only with smoke, or only with liquids, and what shooting can't do."""
     if schedule == "shooting" and start is not None:
-        raise SceneError("control.start", 'schedule "shooting" can not begin from another run; use another')
+        raise SceneError("control.start", 'schedule "shooting" starts from no other run; use another schedule')
     usual = problem.fluid.search(problem)
     if sources and not usual.sources:
-        raise SceneError("control.sources", "would let smoke appear where it is wanted; they are for a [liquid]")
+        raise SceneError("control.sources", "only liquids support optimised sources; remove this key")
     if gamma != "auto" and usual.own_gamma:
         raise SceneError("control.gamma", "a liquid's gamma is 2 atan(x / w) / pi; give its widths w as `blur`")
     if schedule == "shooting" and not usual.shooting:

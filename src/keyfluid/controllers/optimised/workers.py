@@ -1,6 +1,6 @@
 """Windows that do not depend on each other, each in a process of its own with one thread.
 
-A worker is `python -m keyfluid.controllers.keyframes.workers PARENT`: it reads a task from its standard input, solves
+A worker is `python -m keyfluid.controllers.optimised.workers PARENT`: it reads a task from its standard input, solves
 it, writes what it found, and ends when its input does, or between two iterations when PARENT is no longer its parent.
 So it outlives neither Ctrl-C nor the death of its parent, and nothing of the parent's program runs in it. Bits do not
 depend on the number of workers: a task says all.
@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import BinaryIO
 
-from keyfluid.controllers.keyframes.task import Found, Task, solve
+from keyfluid.controllers.optimised.window_task import WindowFound, WindowTask, solve
 from keyfluid.controllers.shell import Stopped
 from keyfluid.errors import KeyfluidError, WorkerDied
 from keyfluid.threads import set_threads
@@ -27,7 +27,7 @@ from keyfluid.threads import set_threads
 _LOOK = 0.1
 """Seconds between two looks at whether the user wants to stop."""
 
-Solver = Callable[[Sequence[Task]], Iterator[Found]]
+Solver = Callable[[Sequence[WindowTask]], Iterator[WindowFound]]
 
 
 @contextmanager
@@ -61,12 +61,12 @@ class _Crew:
             self._idle.put(process)
         self._threads = ThreadPoolExecutor(count)
 
-    def solve(self, tasks: Sequence[Task]) -> Iterator[Found]:
+    def solve(self, tasks: Sequence[WindowTask]) -> Iterator[WindowFound]:
         futures = [self._threads.submit(self._ask, task) for task in tasks]
         for future in futures:
             yield self._wait(future)
 
-    def _ask(self, task: Task) -> Found:
+    def _ask(self, task: WindowTask) -> WindowFound:
         process = self._idle.get()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -80,10 +80,10 @@ class _Crew:
             self._idle.put(process)
         if isinstance(answer, Exception):
             raise answer
-        assert isinstance(answer, Found)
+        assert isinstance(answer, WindowFound)
         return answer
 
-    def _wait(self, future: Future[Found]) -> Found:
+    def _wait(self, future: Future[WindowFound]) -> WindowFound:
         while True:
             try:
                 return future.result(_LOOK)
@@ -113,7 +113,7 @@ def work(tasks: BinaryIO, answers: BinaryIO, parent: int) -> None:
         except EOFError:
             return
         try:
-            answer: Found | Exception = solve(task, lambda: os.getppid() != parent)
+            answer: WindowFound | Exception = solve(task, lambda: os.getppid() != parent)
         except Stopped:
             return
         except KeyfluidError as error:

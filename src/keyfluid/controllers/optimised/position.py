@@ -6,28 +6,26 @@ differences of the last few (optimise/lbfgs.py).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from keyfluid.controllers.keyframes.settings import SearchNumbers
-from keyfluid.controllers.keyframes.stages import Stage, carry, plan_stages
-from keyfluid.controllers.keyframes.windows import Window, plan_windows
 from keyfluid.controllers.method import OtherRuns
+from keyfluid.controllers.optimised.minimise import Entry, optimiser_of
+from keyfluid.controllers.optimised.settings import SearchNumbers
+from keyfluid.controllers.optimised.stages import Stage, plan_stages
+from keyfluid.controllers.optimised.unknowns import carry
+from keyfluid.controllers.optimised.windows import Window, plan_windows
 from keyfluid.controllers.shell import Checkpoint, Shell
 from keyfluid.errors import KeyfluidError, SceneError
-from keyfluid.optimise.lbfgs import Iterate, Lbfgs, Minimisation
+from keyfluid.optimise.lbfgs import Iterate, Minimisation
 from keyfluid.problem import Problem
-
-_FIRST_STEP = 0.02
-"""Speed of the first trial, of the longest side crossed in the time to the last keyframe: small, or it ends in a
-valley of its own making (the letter F at 64^2: 0.3 reached in 8 evaluations, with ten times as much in 27)."""
+from keyfluid.problem.kept import Json, items, number, number_or_infinite, number_or_none, table, text, whole
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class Position:
     """Where a run stands: the window, the stage, its search and last error, and the vectors of the windows before."""
 
     window: int = 0
@@ -38,26 +36,26 @@ class Place:
     found: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
-def restored(shell: Shell, plans: Sequence[Sequence[Stage]], settings: SearchNumbers) -> Place:
-    return Place() if shell.restored is None else restored_from(shell.restored, plans, settings)
+def restored(shell: Shell, plans: Sequence[Sequence[Stage]], settings: SearchNumbers) -> Position:
+    return Position() if shell.restored is None else restored_from(shell.restored, plans, settings)
 
 
-def restored_from(checkpoint: Checkpoint, plans: Sequence[Sequence[Stage]], settings: SearchNumbers) -> Place:
+def restored_from(checkpoint: Checkpoint, plans: Sequence[Sequence[Stage]], settings: SearchNumbers) -> Position:
     meta, arrays = checkpoint.meta, checkpoint.arrays
     try:
-        window, stage = int(meta["window"]), int(meta["stage"])
-        lowest = int(meta["lowest"])
-        values = {int(i): float(value) for i, value in meta["trail"].items()}
-        known = {**values, lowest: float(meta["best"])}
+        window, stage = whole(meta, "window"), whole(meta, "stage")
+        lowest = whole(meta, "lowest")
+        values = {int(i): number(table(meta, "trail"), i) for i in table(meta, "trail")}
+        known = {**values, lowest: number(meta, "best")}
         parts = {i: part_name(window, stage, i) for i in known}
         points = {i: Iterate(arrays[f"{parts[i]}/x"], known[i], arrays[f"{parts[i]}/g"]) for i in known}
         trail = {i: points[i] for i in values}
-        decrease = math.inf if meta["decrease"] is None else float(meta["decrease"])
         state = optimiser_of(plans[window][stage], settings, stage).restore(
-            trail, int(meta["evaluations"]), decrease, (lowest, points[lowest])
+            trail, whole(meta, "evaluations"), number_or_infinite(meta, "decrease"), (lowest, points[lowest])
         )
-        found = {part: arrays[f"{part}/x"] for part in meta["kept"]}
-        return Place(window, stage, replace(state, stalled=str(meta["stalled"])), known, meta.get("error"), found)
+        found = {str(part): arrays[f"{part}/x"] for part in items(meta, "kept")}
+        state = replace(state, stalled=text(meta, "stalled"))
+        return Position(window, stage, state, known, number_or_none(meta, "error"), found)
     except (KeyError, IndexError, AttributeError):
         raise KeyfluidError("the checkpoint does not fit the scene; run the scene again with --overwrite") from None
 
@@ -81,13 +79,20 @@ def windows_of(
 
 def _windows_in(checkpoint: Checkpoint, problem: Problem, settings: SearchNumbers) -> list[Window]:
     if "windows" in checkpoint.meta:
-        return [Window(int(first), int(last)) for first, last in checkpoint.meta["windows"]]
+        return [_window(pair) for pair in items(checkpoint.meta, "windows")]
     return plan_windows(problem, settings.schedule)
+
+
+def _window(pair: Json) -> Window:
+    if not isinstance(pair, Sequence) or len(pair) != 2:
+        raise KeyfluidError("the checkpoint does not fit the scene; run the scene again with --overwrite")
+    ends = {"first": pair[0], "last": pair[1]}
+    return Window(whole(ends, "first"), whole(ends, "last"))
 
 
 def from_other_run(
     other_runs: OtherRuns, folder: str, windows: Sequence[Window], number: int, stages: Sequence[Stage]
-) -> tuple[Place, np.ndarray]:
+) -> Entry:
     """The forces of another run, carried to the first stage on the scene's own grid that blurs no more."""
     problem, checkpoint = other_runs(folder)
     unlike = SceneError(
@@ -120,20 +125,8 @@ def from_other_run(
         raise SceneError(
             "control.start", f"{folder} has other unknowns; give both the same control.spacing and control.sources"
         )
-    return Place(number, rank), carried
+    return Entry(rank, carried)
 
 
 def part_name(window: int, stage: int, iteration: int) -> str:
     return f"{window}-{stage}-{iteration}"
-
-
-def optimiser_of(stage: Stage, settings: SearchNumbers, number: int) -> Lbfgs:
-    """L-BFGS with a first step of a speed that suits the scene; later stages begin near their end."""
-    control, problem = stage.control, stage.problem
-    seconds = control.timing.steps * control.timing.dt
-    speed = _FIRST_STEP * max(problem.grid.size) / seconds
-    if settings.time != "integrated":
-        speed /= seconds
-    length = speed * math.sqrt(control.timing.count) * (1.0 if number == 0 else 0.3)
-    usual = problem.fluid.search(problem)
-    return Lbfgs(control.metric(), length, settings.history, usual.trials, usual.slack)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from keyfluid.controllers.keyframes.windows import Window, plan_windows
+from keyfluid.controllers.optimised.windows import Window, plan_windows
 from keyfluid.errors import SceneError
 from keyfluid.fields import Field, density
 from keyfluid.grid import Kind

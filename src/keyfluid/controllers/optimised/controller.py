@@ -1,0 +1,76 @@
+"""`method = "adjoint"` and `method = "spectral"`: the forces that bring smoke to its keyframes, by optimisation.
+
+    minimise phi(u) by L-BFGS, the gradient by the adjoint method                            [McNamara 2004, section 4]
+    over a potential whose waves are let in from long to short                               [Tang 2021, section 4.2]
+
+Both methods are this loop; they differ in their controls and defaults. After each stage the film of the forces so far
+is made, so that there is a preview from the first minute on.
+"""
+
+from __future__ import annotations
+
+from keyfluid.controllers.method import Method, OtherRuns, Plan
+from keyfluid.controllers.optimised.edited import own_forces
+from keyfluid.controllers.optimised.forces import JoinedForces
+from keyfluid.controllers.optimised.minimise import Entry, WindowSearch, solve_window
+from keyfluid.controllers.optimised.plan import OptimisedPlan, make_plan
+from keyfluid.controllers.optimised.position import Position, from_other_run, part_name, restored, windows_of
+from keyfluid.controllers.optimised.record import SearchRecord
+from keyfluid.controllers.optimised.replay import state_after
+from keyfluid.controllers.optimised.shooting import Shooting
+from keyfluid.controllers.optimised.stages import Stage, plan_stages
+from keyfluid.controllers.optimised.unknowns import first_guess
+from keyfluid.controllers.shell import Shell
+from keyfluid.problem import Problem
+
+
+class OptimisedKeyframes(Method):
+    """The method."""
+
+    begins_from_frames = False
+    films_again = True
+
+    def plan(self, problem: Problem, other_runs: OtherRuns) -> OptimisedPlan:
+        return make_plan(problem, other_runs)
+
+    def run(self, plan: Plan, shell: Shell) -> None:
+        assert isinstance(plan, OptimisedPlan)
+        if plan.settings.schedule == "shooting":
+            Shooting(plan.problem, plan.settings, plan.workers, shell).run()
+        else:
+            _run_in_order(plan, shell)
+
+
+def _run_in_order(plan: OptimisedPlan, shell: Shell) -> None:
+    """Window by window, each from where the last one ended; windows that the checkpoint has are not solved again."""
+    problem, settings, windows = plan.problem, plan.settings, _stages_to_follow(plan, shell)
+    position = restored(shell, windows, settings)
+    forces, kept = JoinedForces(own_forces(problem)), [*position.found]
+    for number, stages in enumerate(windows):
+        if number < position.window:
+            forces = forces.and_then(stages[-1].control, position.found[kept[number]])
+            continue
+        start = state_after(problem, forces, stages[0].window.first) if number > 0 else None
+        if position.state is not None:
+            entry = Entry(position.stage, position.state.now.x, position.state)
+        elif settings.start is not None:
+            spans = [found[0].window for found in windows]
+            entry = from_other_run(plan.other_runs, settings.start, spans, number, stages)
+        else:
+            entry = Entry(0, first_guess(stages[0].control, stages[0].problem, settings))
+        search = WindowSearch(stages, settings, start, check_start=number == 0)
+        found = solve_window(search, entry, SearchRecord(shell, windows, number, search, forces, kept, position))
+        forces = forces.and_then(stages[-1].control, found.best.x)
+        kept.append(part_name(number, len(stages) - 1, found.lowest))
+        position = Position()
+
+
+def _stages_to_follow(plan: OptimisedPlan, shell: Shell) -> list[list[Stage]]:
+    """The stages of every window: as planned, or those of the run that goes on or is the start."""
+    problem, settings = plan.problem, plan.settings
+    windows = windows_of(shell.restored, plan.other_runs, problem, settings)
+    if windows == plan.windows:
+        return plan.stages
+    if shell.restored is None:
+        shell.note(f"windows as in {settings.start}: {len(windows)}; control.schedule can say otherwise")
+    return [plan_stages(problem, settings, window) for window in windows]

@@ -1,0 +1,49 @@
+"""The forces of several windows as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from keyfluid.controls import Control
+from keyfluid.fields import Field
+
+Forces = Callable[[int], Field | None]
+"""The force of a step."""
+
+
+class JoinedForces:
+    """The forces of several controls, each in its own window; under: forces that act beside them, by step."""
+
+    def __init__(self, under: Forces | None = None) -> None:
+        self.parts: list[tuple[Control, np.ndarray]] = []
+        self._under = under
+
+    def force(self, step: int) -> Field | None:
+        total = self._under(step) if self._under is not None else None
+        for control, vector in self.parts:
+            force = control.force(vector, step)
+            if force is not None:
+                total = force if total is None else total + force
+        return total
+
+    def coefficients(self, step: int) -> np.ndarray:
+        """Of the force at a step, where all controls have one basis and one of them acts."""
+        parts = [mixed for control, vector in self.parts if (mixed := control.mixed(vector, step)) is not None]
+        return parts[0]
+
+    def source(self, step: int) -> Field | None:
+        """What is added to a liquid's level set."""
+        total: Field | None = None
+        for control, vector in self.parts:
+            source = control.source(vector, step)
+            if source is not None:
+                total = source if total is None else total + source
+        return total
+
+    def and_then(self, control: Control, vector: np.ndarray) -> JoinedForces:
+        """These, and one more."""
+        more = JoinedForces(self._under)
+        more.parts = [*self.parts, (control, vector)]
+        return more

@@ -1,0 +1,105 @@
+"""What a run will search, and what that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from keyfluid.controllers.method import OtherRuns, Plan
+from keyfluid.controllers.optimised.evaluation import memory_plan, optimiser_bytes
+from keyfluid.controllers.optimised.layers import plan_layers
+from keyfluid.controllers.optimised.position import from_other_run, windows_of
+from keyfluid.controllers.optimised.settings import SearchNumbers
+from keyfluid.controllers.optimised.shooting import share_memory
+from keyfluid.controllers.optimised.stages import Stage, plan_stages
+from keyfluid.controllers.optimised.windows import Window, plan_windows
+from keyfluid.problem import Problem
+
+_PER_EVALUATION = 3.0
+"""Simulations' work of an evaluation, its line search included (docs/benchmarks.md: gradient over forward)."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OptimisedPlan(Plan):
+    """The windows of a schedule (those of shooting once per layer), the stages of each, and what they begin from.
+
+    workers: windows of shooting that are solved at once, each with its share of the memory that settings.budget gives
+    """
+
+    settings: SearchNumbers
+    windows: list[Window]
+    stages: list[list[Stage]]
+    workers: int
+    other_runs: OtherRuns
+
+
+def make_plan(problem: Problem, other_runs: OtherRuns) -> OptimisedPlan:
+    """Raises what can't be done."""
+    settings, workers = SearchNumbers.of(problem), 1
+    if settings.schedule == "shooting":
+        workers, settings = share_memory(problem, settings)
+    windows = _windows(problem, settings)
+    stages = [plan_stages(problem, settings, window) for window in windows]
+    memory = [memory_plan(found[-1], settings) for found in stages]
+    if settings.start is not None:
+        kept = windows_of(None, other_runs, problem, settings)
+        last = len(kept) - 1
+        from_other_run(other_runs, settings.start, kept, last, plan_stages(problem, settings, kept[last]))
+    return OptimisedPlan(
+        problem=problem,
+        memory_bytes=workers * max(plan.total_bytes for plan in memory),
+        stored_bytes=_stored_bytes(stages, settings),
+        simulations=_simulations(problem, settings, stages),
+        lines=_lines(problem, settings, stages, workers),
+        settings=settings,
+        windows=windows,
+        stages=stages,
+        workers=workers,
+        other_runs=other_runs,
+    )
+
+
+def _stored_bytes(stages: Sequence[Sequence[Stage]], settings: SearchNumbers) -> int:
+    """Points and gradients of the optimiser's memory, and the forces of every window."""
+    sizes = [found[-1].control.nbytes for found in stages]
+    return 2 * (settings.history + 2) * max(sizes) + sum(sizes)
+
+
+def _simulations(problem: Problem, settings: SearchNumbers, stages: Sequence[Sequence[Stage]]) -> float:
+    """An evaluation is a simulation and its adjoint; a coarser grid's is cheaper by its cells."""
+    work = 0.0
+    for found in stages:
+        share = (found[0].window.last - found[0].window.first) / problem.frames
+        for stage in found:
+            work += share * stage.iterations * stage.problem.grid.count / problem.grid.count
+    passes = (settings.rounds + 1) / 2 if settings.schedule == "shooting" else 1.0
+    return _PER_EVALUATION * passes * work
+
+
+def _lines(problem: Problem, settings: SearchNumbers, stages: Sequence[Sequence[Stage]], workers: int) -> list[str]:
+    """What will be searched, and what that takes."""
+    longest = max(stages, key=lambda found: found[0].window.last - found[0].window.first)
+    control, timing = longest[-1].control, longest[-1].control.timing
+    lines = [
+        f"{control.count:,} unknowns ({timing.count} x {control.basis.count:,}, {control.nbytes / 1e6:.1f} MB; "
+        f"with the optimiser's vectors {optimiser_bytes(control, settings.history) / 1e6:.1f} MB)",
+        str(memory_plan(longest[-1], settings)),
+        "stages: " + "; ".join(f"{stage.label} (at most {stage.iterations} iterations)" for stage in longest),
+    ]
+    if settings.schedule == "shooting":
+        spans = " and ".join(
+            ", ".join(f"{window.first}-{window.last}" for window in layer)
+            for layer in plan_layers(problem, settings.span)
+        )
+        lines.append(f"windows in two layers, frames {spans}; {workers} at once; the numbers are one window's")
+    elif len(stages) > 1:
+        spans = ", ".join(f"{found[0].window.first}-{found[0].window.last}" for found in stages)
+        lines.append(f"{len(stages)} windows one after the other, frames {spans}; the numbers are the longest's")
+    return lines
+
+
+def _windows(problem: Problem, settings: SearchNumbers) -> list[Window]:
+    """All windows that a schedule solves, those of shooting once per layer."""
+    if settings.schedule == "shooting":
+        return [window for layer in plan_layers(problem, settings.span) for window in layer]
+    return plan_windows(problem, settings.schedule)

@@ -1,0 +1,70 @@
+"""Long scenes in pieces: windows of time that are solved one after the other, each from where the last one ended.
+
+    all        one window to the last keyframe
+    sequence   a window to each keyframe                            [Tang 2021, section 5.3: solid obstacles]
+    halves     two windows, cut at the keyframe nearest the middle  [McNamara 2004, section 7: the smoke man]
+    shooting   two layers of short windows that overlap (layers.py, shooting.py)
+    auto       sequence if there are four keyframes or more, over 120 frames or more, or if the states of all steps
+               would take half of the machine's memory; else all
+
+A window begins in the very state that the one before ended in: there is no seam.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from keyfluid.errors import SceneError
+from keyfluid.grid import Kind
+from keyfluid.problem import Problem
+
+_MANY_KEYS, _LONG = 4, 120
+_MOST_MEMORY = 0.5
+
+
+class AtFrame(Protocol):
+    """A keyframe, a picture or a flow."""
+
+    @property
+    def frame(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Window:
+    """Frames `first` to `last`, of which `first` is given."""
+
+    first: int
+    last: int
+
+
+def plan_windows(problem: Problem, schedule: str) -> list[Window]:
+    """The windows of a scene, in order."""
+    if not problem.keyframes and not problem.pictures and not problem.flows:
+        raise SceneError("keyframe", "there is none; this method needs a shape or a picture to reach")
+    lists: list[Sequence[AtFrame]] = [problem.keyframes, problem.pictures, problem.flows]
+    frames = sorted({item.frame for items in lists for item in items})
+    last = max([frames[-1], *(min(key.frame + key.hold, problem.frames) for key in problem.keyframes)])
+    first = 0
+    if problem.edit is not None:
+        first, last = problem.edit.first, max(last, problem.edit.last or 0)
+    if schedule == "auto":
+        schedule = "sequence" if _is_long(problem, len(frames), last - first) else "all"
+    if schedule == "sequence":
+        ends = [*frames[:-1], last]
+    elif schedule == "halves" and len(frames) > 1:
+        ends = [min(frames[:-1], key=lambda frame: abs(frame - (first + last) / 2)), last]
+    else:
+        ends = [last]
+    return [Window(begin, end) for begin, end in zip([first, *ends], ends)]
+
+
+def _is_long(problem: Problem, keys: int, frames: int) -> bool:
+    """Many keyframes over many frames, or states that would take most of the memory if they were all kept."""
+    if keys < 2:
+        return False
+    values = problem.grid.value_count(Kind.FACES) + len(problem.densities) * problem.grid.count
+    states = frames * (problem.steps_per_frame or 1) * values * problem.dtype.itemsize
+    limit = problem.memory_limit_bytes
+    return (keys >= _MANY_KEYS and frames >= _LONG) or (limit is not None and states > _MOST_MEMORY * limit)

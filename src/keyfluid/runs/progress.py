@@ -1,0 +1,76 @@
+"""What the person who waits for a run sees: how far it is, what it has to say, and that a wish to stop is heard."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from keyfluid.controllers.shell import Stopped
+from keyfluid.scenes.build.report import Told
+
+_PATIENCE = 1.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is: `done` of `total` units; seconds_left is None until it can be told."""
+
+    done: int
+    total: int
+    unit: str
+    error: float | None = None
+    note: str = ""
+    seconds_left: float | None = None
+
+
+Listener = Callable[[Progress], None]
+
+
+def after_a_second(listener: Listener | None) -> Told:
+    """Tells the listener what `build` draws once it has taken a second; most scenes are drawn before that."""
+    began = time.monotonic()
+
+    def told(what: str, number: int, count: int) -> None:
+        if listener is not None and time.monotonic() - began > _PATIENCE:
+            listener(Progress(number, count, what))
+
+    return told
+
+
+class Reporter:
+    """Tells a listener, and asks `should_stop` between steps."""
+
+    def __init__(self, listener: Listener | None = None, should_stop: Callable[[], bool] = lambda: False) -> None:
+        self._listener, self._should_stop = listener, should_stop
+        self._first: tuple[float, int, str] | None = None
+
+    @property
+    def stop_requested(self) -> bool:
+        return self._should_stop()
+
+    def check_stop(self) -> None:
+        if self._should_stop():
+            raise Stopped
+
+    def step(self, progress: Progress) -> None:
+        """Add the time left, by the pace since the first report in this unit."""
+        now = time.perf_counter()
+        if self._first is None or self._first[2] != progress.unit:
+            self._first = (now, progress.done, progress.unit)
+        began, first, _ = self._first
+        done = progress.done - first
+        left = (now - began) / done * (progress.total - progress.done) if done > 0 else None
+        self._tell(replace(progress, seconds_left=left))
+
+    def wrote(self, what: str, done: int, total: int) -> None:
+        """Between files of the outputs, where a run may stop too."""
+        self.check_stop()
+        self._tell(Progress(done, total, what))
+
+    def say(self, text: str) -> None:
+        self._tell(Progress(0, 0, "note", note=text))
+
+    def _tell(self, progress: Progress) -> None:
+        if self._listener is not None:
+            self._listener(progress)

@@ -1,0 +1,1 @@
+"""From a scene to the problem on its grid: shapes drawn, masses matched, files read."""
