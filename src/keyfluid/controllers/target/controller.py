@@ -25,7 +25,7 @@ from keyfluid.controllers.turns import Turn, acting, turns
 from keyfluid.errors import SceneError
 from keyfluid.fields import Field
 from keyfluid.fluids.liquid.fluid import LiquidFluid
-from keyfluid.fluids.smoke.watch import StepWatch
+from keyfluid.fluids.smoke.steps import SmokeWatch
 from keyfluid.grid import Kind
 from keyfluid.models.driven_smoke import DrivenInputs, DrivenSmoke
 from keyfluid.models.pull import Pull
@@ -190,7 +190,7 @@ class _Frame:
     def step(self, model: DrivenSmoke, pulls: Mapping[str, Pull]) -> None:
         """The next one."""
         inputs = DrivenInputs(pulls, self.time, self.left, self.impulse)
-        watch = StepWatch(self.problem, self.time)
+        watch = SmokeWatch(self.problem, self.time)
         self.state = model.step(self.state, inputs, self.taken + self.count, watch)
         self.passed += watch.seconds
         self.count += 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from keyfluid.fields import Field
-from keyfluid.fluids.smoke.watch import StepWatch
 from keyfluid.grid import Kind
+from keyfluid.models.operation import Observer
 from keyfluid.models.smoke import Emitter, Smoke, SmokeOptions
 from keyfluid.models.state import State
 from keyfluid.problem import Advance, Clock, Emission, Problem
@@ -47,7 +47,7 @@ class SmokeSteps:
         inputs = self.rates(clock)
         if force is not None:
             inputs["force"] = force
-        watch = StepWatch(self.problem, clock.time)
+        watch = SmokeWatch(self.problem, clock.time)
         after = self.model(clock.dt).step(state, inputs, clock.index, watch)
         return Advance(after, watch.carrier, force, watch.emitted, cells=watch.cells)
 
@@ -79,3 +79,32 @@ class SmokeSteps:
             key = f"source.{source.field}"
             rates[key] = rates[key] + given if key in rates else given
         return rates
+
+
+class SmokeWatch(Observer):
+    """Watches a step of smoke that begins at `time` seconds; raises if it goes too far in it.
+
+    seconds: its length; carrier: the velocity that moved the smoke; cells: that its fastest air crossed;
+    emitted: mass that sources gave, per field.
+    """
+
+    carrier: Field
+
+    def __init__(self, problem: Problem, time: float) -> None:
+        self.problem, self.time = problem, time
+        self.seconds = self.cells = 0.0
+        self.emitted: dict[str, float] = {}
+
+    def lasts(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def carries(self, fields: State) -> None:
+        self.carrier = fields["velocity"]
+        speed = self.carrier.peak()
+        self.cells = self.problem.fluid.cells_crossed(self.problem, speed, self.seconds, self.time)
+
+    def let_in(self, name: str, before: Field, after: Field) -> None:
+        self.emitted[name] = self.emitted.get(name, 0.0) + after.integral() - before.integral()
+
+    def added(self, name: str, before: Field, after: Field) -> None:
+        self.let_in(name, before, after)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import field_validator
 
-from keyfluid.tables import Table
+from keyfluid.tables import Table, Wants, is_number
+
+StartSize = Annotated[
+    float | Literal["first-key"],
+    Wants(
+        'a number above 0 or "first-key"',
+        lambda v: v == "first-key" if isinstance(v, str) else is_number(v) and v > 0,
+    ),
+]
 
 
 class FluidTable(Table):

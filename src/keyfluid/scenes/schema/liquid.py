@@ -11,9 +11,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from keyfluid.scenes.schema.bodies import MOST_BODIES, Body
-from keyfluid.scenes.schema.fluid import FluidTable
+from keyfluid.scenes.schema.fluid import FluidTable, StartSize
 from keyfluid.scenes.schema.smoke import SmokeField
-from keyfluid.tables import ColourValue, Flag, NotNegative, Number, Vector, Wants, is_number, no_more_than
+from keyfluid.tables import ColourValue, Flag, NotNegative, Number, Vector, no_more_than
 
 SURFACE = "surface"
 
@@ -22,16 +22,7 @@ class LiquidInitial(Body):
     """Liquid that is there at frame 0."""
 
     velocity: Vector | None = Field(default=None, description="of the liquid at the start, m/s; default: at rest")
-    volume: (
-        Annotated[
-            float | Literal["first-key"],
-            Wants(
-                'a number above 0 or "first-key"',
-                lambda v: v == "first-key" if isinstance(v, str) else is_number(v) and v > 0,
-            ),
-        ]
-        | None
-    ) = Field(
+    volume: StartSize | None = Field(
         default=None,
         description='m^2 in 2D, m^3 in 3D: the body is resized to it; "first-key": to that of the first keyframe, '
         "which then keeps its size; default: its own size",
@@ -41,7 +32,7 @@ class LiquidInitial(Body):
     density: ClassVar[float] = 1.0
 
     @property
-    def mass(self) -> float | Literal["first-key"] | None:
+    def mass(self) -> StartSize | None:
         return self.volume
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from keyfluid.scenes.schema.bodies import MOST_BODIES, Body
-from keyfluid.scenes.schema.fluid import FluidTable
+from keyfluid.scenes.schema.fluid import FluidTable, StartSize
 from keyfluid.tables import (
     ColourValue,
     FieldName,
@@ -16,8 +16,6 @@ from keyfluid.tables import (
     Positive,
     Table,
     Vector,
-    Wants,
-    is_number,
     no_more_than,
 )
 
@@ -44,16 +42,7 @@ class Initial(Body):
     velocity: Vector | None = Field(
         default=None, description="of the air inside it at the start, m/s; default: at rest"
     )
-    mass: (
-        Annotated[
-            float | Literal["first-key"],
-            Wants(
-                'a number above 0 or "first-key"',
-                lambda v: v == "first-key" if isinstance(v, str) else is_number(v) and v > 0,
-            ),
-        ]
-        | None
-    ) = Field(
+    mass: StartSize | None = Field(
         default=None,
         description="density times volume (m^2 in 2D, m^3 in 3D): the body is resized to it; "
         '"first-key": to the mass '
