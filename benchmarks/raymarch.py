@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numba
 import numpy as np
 
-from keyfluid.render import Backdrop, ColouredField, KeyAndSky, default_camera, render_volume
+from keyfluid.render import Backdrop, ColouredField, KeyAndSky, View, default_camera, render_volume
 from keyfluid.render.lighting import LitVolume
 from keyfluid.render.volume import trace_volume
 
@@ -45,19 +45,18 @@ def main() -> None:
     ball = np.sqrt((x - 0.3) ** 2 + (y - 0.35) ** 2 + (z - 0.7) ** 2) - np.float32(0.13)
     camera, spacing, size = default_camera((1, 1, 1)), 1 / CELLS, (PIXELS, PIXELS)
     start = time.perf_counter()
-    render_volume(smoke, spacing, camera, size=(8, 8))
+    render_volume(smoke, spacing, View(camera, (8, 8)))
     filled = np.mean(smoke[0].values > 0)
     print(f"{CELLS}^3 at {PIXELS}^2, {numba.get_num_threads()} threads, {filled:.0%} of the cells hold smoke")
     print(f"first picture, with compilation or its cache: {time.perf_counter() - start:.1f} s")
     volume = LitVolume(smoke, spacing, KeyAndSky(), camera.position)
+    plain, floor = View(camera, size), View(camera, size, backdrop=Backdrop(floor=True))
     for name, work in {
         "light": lambda: LitVolume(smoke, spacing, KeyAndSky(), camera.position),
-        "rays": lambda: trace_volume(volume, camera, size, Backdrop()),
-        "whole picture": lambda: render_volume(smoke, spacing, camera, size=size),
-        "with floor": lambda: render_volume(smoke, spacing, camera, size=size, background=Backdrop(floor=True)),
-        "with solid and floor": lambda: render_volume(
-            smoke, spacing, camera, size=size, solid=ball, background=Backdrop(floor=True)
-        ),
+        "rays": lambda: trace_volume(volume, plain),
+        "whole picture": lambda: render_volume(smoke, spacing, plain),
+        "with floor": lambda: render_volume(smoke, spacing, floor),
+        "with solid and floor": lambda: render_volume(smoke, spacing, floor, ball),
     }.items():
         wall, threads = best(work)
         print(f"{name:22s} {wall:6.3f} s   processor/wall {threads:.2f}")

@@ -28,6 +28,7 @@ from keyfluid.render import filmstrip, save_png  # noqa: E402
 from keyfluid.render.camera import default_camera  # noqa: E402
 from keyfluid.render.lighting import OPTICAL_DEPTH, KeyAndSky  # noqa: E402
 from keyfluid.render.markers import MarkerCloud, blended, render_markers, shade_key, shades_of  # noqa: E402
+from keyfluid.render.view import View  # noqa: E402
 from keyfluid.threads import available  # noqa: E402
 from timing import best, machine, table  # noqa: E402
 
@@ -452,7 +453,7 @@ def picture() -> None:
         points = MarkerCloud.of([cloud.markers.position], [white], [cloud.marker_mass / problem.peaks[cloud.name]])
         shades = shades_of(points, light, "y", kappa, shade_key(0, frame))
         kept.insert(0, shades)
-        return render_markers(points, blended(kept[:3]), camera, light, size, kappa)
+        return render_markers(points, blended(kept[:3]), View(camera, size, light), kappa)
 
     for frame in (58, 59):
         draw(frame)

@@ -1,4 +1,4 @@
-"""What keyfluid raises when the user can mend it: one sentence that says what, where and what to do."""
+"""Errors that the user can fix: one line with the key or file, what is wrong and what to do."""
 
 from __future__ import annotations
 

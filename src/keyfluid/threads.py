@@ -30,7 +30,7 @@ def set_threads(count: int) -> None:
     settings: Any = numba.config
     settings.THREADING_LAYER_PRIORITY = LAYERS
     if not 1 <= count <= settings.NUMBA_NUM_THREADS:
-        raise KeyfluidError(f"threads: {count} asked for, this machine has 1 to {settings.NUMBA_NUM_THREADS}")
+        raise KeyfluidError(f"threads: {count} requested, this machine has 1 to {settings.NUMBA_NUM_THREADS}")
     numba.set_num_threads(count)
     _count = count
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +17,7 @@ from pydantic import Field
 
 import keyfluid
 from keyfluid.controllers import METHODS
+from keyfluid.problem import Fluid
 from keyfluid.scenes.schema.control import AnyControl
 
 PYTHON = [block for block in all_blocks("python") if block.page == "docs/methods.md"]
@@ -83,6 +86,7 @@ def test_its_key_is_checked_like_any_other(wind):
 
 PROGRAM = '''
 import json
+import re
 from keyfluid.scenes import load_scene, schema
 from keyfluid.scenes.schema.docs import scene_format
 target = """
@@ -140,3 +144,20 @@ def test_a_new_key_is_one_line_in_one_file(tmp_path):
     }
     assert len(lines) == 1
     assert "waiting time" in lines[0]
+
+
+def test_the_page_lists_the_members_of_a_fluid():
+    page = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+    section = page.split("## A new fluid")[1].split("\n## ")[0]
+    rows = [row.split("|")[1:3] for row in section.splitlines() if row.startswith("| `")]
+    listed = {name: "optional" in words for names, words in rows for name in re.findall(r"`(\w+)", names)}
+    members = {name for name in (*vars(Fluid), *Fluid.__annotations__) if not name.startswith("_")}
+    assert set(listed) == members
+    assert not [name for name in Fluid.__abstractmethods__ if listed[name]]
+
+
+def test_the_signatures_of_a_fluid_are_those_on_the_page():
+    page = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8").split("## A new fluid")[1].split("\n## ")[0]
+    for name in Fluid.__abstractmethods__:
+        given = list(inspect.signature(getattr(Fluid, name)).parameters)[1:]
+        assert f"`{name}({', '.join(given)})`" in page

@@ -9,8 +9,7 @@ from liquid_cases import disk, square
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.objectives.surface import SurfaceKey, SurfaceMatch
-from keyfluid.render.camera import default_camera
-from keyfluid.render.lighting import KeyAndSky
+from keyfluid.render import Backdrop, View, default_camera
 from keyfluid.render.liquid import render_liquid_plane, render_liquid_volume
 from keyfluid.shapes.isosurface import isosurface
 
@@ -66,8 +65,8 @@ def test_pictures_show_the_liquid_where_it_is():
     assert blue[48 - 34, 14] > 60  # (0.3, 0.7): right of the left side, above the middle
     assert abs(blue[34, 34]) < 40
     cells, spacing = (12, 12, 12), 1 / 12
-    view = default_camera([1.0, 1.0, 1.0])
-    deep = render_liquid_volume(ball(cells, spacing), spacing, "#3f8fd0", view, KeyAndSky(), (40, 40), floor=True)
+    view = View(default_camera([1.0, 1.0, 1.0]), (40, 40), backdrop=Backdrop(floor=True))
+    deep = render_liquid_volume(ball(cells, spacing), spacing, "#3f8fd0", view)
     blue = deep[..., 2].astype(int) - deep[..., 0]
     assert blue[20, 20] > 40
     assert abs(blue[2, 2]) < 30

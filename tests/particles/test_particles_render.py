@@ -9,6 +9,7 @@ from keyfluid.controllers.particles.streams import Stream, key
 from keyfluid.render.camera import Pinhole
 from keyfluid.render.lighting import KeyAndSky
 from keyfluid.render.markers import MarkerCloud, blended, render_markers, shade_key, shades_of, speed_colours
+from keyfluid.render.view import View
 from keyfluid.threads import set_threads
 
 CAMERA = Pinhole((0.5, 0.5, 3.0), (0.5, 0.5, 0.5), 28.0)
@@ -39,7 +40,8 @@ def test_light_comes_from_its_side():
     ball = (0.5 + 0.25 * ball / np.linalg.norm(ball, axis=0) * rng.random(20000) ** (1 / 3)).astype(np.float32)
     cloud = MarkerCloud.of([ball], [WHITE], [0.065 / 20000])
     light = KeyAndSky(direction=(-1.0, 0.2, 0.3))
-    picture = render_markers(cloud, shades_of(cloud, light, "y", 40.0, shade_key(0, 0)), CAMERA, light, (96, 96), 40.0)
+    shades = shades_of(cloud, light, "y", 40.0, shade_key(0, 0))
+    picture = render_markers(cloud, shades, View(CAMERA, (96, 96), light), 40.0)
     inside = picture[30:66].astype(float).mean(axis=(0, 2))
     assert inside[34:42].mean() > 1.15 * inside[54:62].mean()
     assert picture[:8, :8].mean() < 40 < picture[48, 40].mean()
@@ -51,7 +53,7 @@ def test_the_nearer_marker_covers():
     lit = np.ones((2, 2), np.float32)
     for order in ([0, 1], [1, 0]):
         cloud = MarkerCloud(position[:, order], colours[0][order], np.full(2, 1e-3, np.float32))
-        pixel = render_markers(cloud, lit, CAMERA, DOWN, (33, 33), 1e4)[16, 16].astype(int)
+        pixel = render_markers(cloud, lit, View(CAMERA, (33, 33), DOWN), 1e4)[16, 16].astype(int)
         assert pixel[2] > pixel[0] + 60
 
 
@@ -68,7 +70,7 @@ def test_same_picture_for_any_threads():
     for count in (1, 2):
         set_threads(count)
         shades = shades_of(cloud, KeyAndSky(), "y", kappa, key(0, Stream.SHADOW, 4))
-        found.append(render_markers(cloud, shades, CAMERA, KeyAndSky(), (48, 40), kappa))
+        found.append(render_markers(cloud, shades, View(CAMERA, (48, 40)), kappa))
     assert np.array_equal(*found)
 
 

@@ -16,7 +16,7 @@ from keyfluid.controllers.particles.lattice_effects import Projection
 from keyfluid.controllers.particles.simulation import ParticleSimulation
 from keyfluid.io.ply import read_ply
 from keyfluid.operators.project import relative_divergence
-from keyfluid.runs.watch import Watch
+from keyfluid.runs.watch import SceneWatch
 
 
 def begun(*overrides):
@@ -95,7 +95,7 @@ def test_watch_takes_up_control_and_draws(tmp_path):
     said, made = [], []
 
     def watch(folder):
-        made.append(Watch(problem, path, (), folder, said.append))
+        made.append(SceneWatch(problem, path, (), folder, said.append))
         return made[0]
 
     def progress(done):
@@ -113,7 +113,7 @@ def test_watch_takes_up_control_and_draws(tmp_path):
     changes = json.loads((tmp_path / "out" / "changes.json").read_text())
     assert [(change["frame"], change["control"]["strength"]) for change in changes] == [(3, 9.0)]
     assert any("applied from frame 3" in line for line in said)
-    assert sum("faults" in line for line in said) == 2
+    assert sum("has errors" in line for line in said) == 2
     again = keyfluid.LiveRun.replay(SCENE, changes, 5)
     assert np.array_equal(again.markers(), result.frames[5].particles["density.markers"])
     resumed = keyfluid.resume(tmp_path / "out", from_frame=4)

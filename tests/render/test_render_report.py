@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from keyfluid.errors import KeyfluidError
-from keyfluid.render import write_gif, write_report
+from keyfluid.render import RunReport, write_gif, write_report
 from keyfluid.render.chart import line_chart, round_ticks
 
 NASTY = "<script>alert(\"x\")</script> & 'quotes'"
@@ -43,8 +43,7 @@ class Page(HTMLParser):
 def report(tmp_path: Path) -> tuple[str, Page]:
     picture = np.random.default_rng(1).integers(0, 256, (6, 8, 3), dtype=np.uint8)
     write_gif([picture, picture[::-1]], tmp_path / "film.gif", 10)
-    write_report(
-        tmp_path / "report.html",
+    content = RunReport(
         NASTY,
         {NASTY: NASTY, "error": 0.123456, "missing": None},
         film=tmp_path / "film.gif",
@@ -55,6 +54,7 @@ def report(tmp_path: Path) -> tuple[str, Page]:
         keyframes=[{"frame": 40, NASTY: 0.5}, {"frame": 80, "iou": NASTY}],
         plots={NASTY: picture},
     )
+    write_report(tmp_path / "report.html", content)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     page = Page()
     page.feed(text)
@@ -84,9 +84,9 @@ def test_report_needs_nothing_from_outside(tmp_path: Path) -> None:
 
 def test_pictures_that_are_none_are_errors(tmp_path: Path) -> None:
     with pytest.raises(KeyfluidError, match="none of them"):
-        write_report(tmp_path / "r.html", "t", {}, film=b"not a picture")
+        write_report(tmp_path / "r.html", RunReport("t", {}, film=b"not a picture"))
     with pytest.raises(KeyfluidError, match="can't be read"):
-        write_report(tmp_path / "r.html", "t", {}, film=tmp_path / "absent.gif")
+        write_report(tmp_path / "r.html", RunReport("t", {}, film=tmp_path / "absent.gif"))
     assert list(tmp_path.iterdir()) == []
 
 

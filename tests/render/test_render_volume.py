@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from keyfluid.errors import KeyfluidError
-from keyfluid.render import Backdrop, ColouredField, KeyAndSky, Pinhole, default_camera, orbit, render_volume
+from keyfluid.render import Backdrop, ColouredField, KeyAndSky, Pinhole, View, default_camera, orbit, render_volume
 from keyfluid.render.colour import to_bytes
 from keyfluid.render.lighting import LitVolume, transmittance_to
-from keyfluid.render.volume import camera_rays
 
 PLAIN = Backdrop("#000000", "#000000")
 
@@ -79,7 +78,7 @@ def test_empty_volume_is_the_background_exactly() -> None:
     size = (40, 30)
     backdrop = Backdrop("#102030", "#405060")
     empty = [ColouredField(np.zeros((8, 9, 10)))]
-    image = render_volume(empty, 0.1, default_camera((0.8, 0.9, 1.0)), size=size, background=backdrop)
+    image = render_volume(empty, 0.1, View(default_camera((0.8, 0.9, 1.0)), size, backdrop=backdrop))
     assert image.shape == (30, 40, 3)
     assert np.array_equal(image, to_bytes(backdrop.picture(*size)))
 
@@ -99,7 +98,7 @@ def test_empty_volume_is_the_background_exactly() -> None:
 def test_orientation(up: str, centre: tuple[float, float, float], row: float, column: float) -> None:
     n = 24
     smoke = [ColouredField(blob((n, n, n), tuple(c * n for c in centre), 2.5))]
-    image = render_volume(smoke, 1 / n, default_camera((1, 1, 1), up), size=(64, 64), background=PLAIN, up=up)
+    image = render_volume(smoke, 1 / n, View(default_camera((1, 1, 1), up), (64, 64), backdrop=PLAIN, up=up))
     assert brightest(image) == pytest.approx((row, column), abs=0.12)
 
 
@@ -108,7 +107,7 @@ def test_a_blob_lands_where_the_pinhole_puts_it() -> None:
     n = 32
     camera = Pinhole((0.5, 0.5, 4.5), (0.5, 0.5, 0.5), 30.0)
     smoke = [ColouredField(blob((n, n, n), (25.0, 20.0, 16.0), 3.0))]
-    row, column = brightest(render_volume(smoke, 1 / n, camera, size=(128, 128), background=PLAIN))
+    row, column = brightest(render_volume(smoke, 1 / n, View(camera, (128, 128), backdrop=PLAIN)))
     height = 8 * np.tan(np.radians(15))
     assert column == pytest.approx(0.5 + (25 / 32 - 0.5) / height, abs=0.01)
     assert row == pytest.approx(0.5 - (20 / 32 - 0.5) / height, abs=0.01)
@@ -119,7 +118,7 @@ def test_the_lit_side_is_brighter() -> None:
     smoke = [ColouredField(blob((n, n, n), (12, 12, 12), 8.0))]
     camera = Pinhole((0.5, 0.5, 4.0), (0.5, 0.5, 0.5), 20.0)
     light = KeyAndSky(direction=(-1.0, 0.0, 0.0), forward=0.0)
-    image = render_volume(smoke, 1 / n, camera, light, size=(64, 64), background=PLAIN).astype(float)
+    image = render_volume(smoke, 1 / n, View(camera, (64, 64), light, PLAIN)).astype(float)
     assert image[24:40, 18:26].mean() > 1.5 * image[24:40, 38:46].mean()
 
 
@@ -130,7 +129,7 @@ def test_two_fields_keep_their_colours() -> None:
         ColouredField(blob((n, n, n), (18, 12, 12), 4.0), "#0000ff"),
     ]
     camera = Pinhole((0.5, 0.5, 4.0), (0.5, 0.5, 0.5), 20.0)
-    image = render_volume(fields, 1 / n, camera, size=(64, 64), background=PLAIN)
+    image = render_volume(fields, 1 / n, View(camera, (64, 64), backdrop=PLAIN))
     left, right = image[:, :32].reshape(-1, 3).max(axis=0), image[:, 32:].reshape(-1, 3).max(axis=0)
     assert left[0] > 120
     assert right[2] > 120
@@ -142,18 +141,16 @@ def test_solids_hide_smoke_and_take_its_shadow() -> None:
     x, _, z = (np.indices((n, n, n)) + 0.5) / n
     wall = (np.abs(z - 0.7) - 0.06).astype(np.float32)  # a wall in front, in metres
     camera = Pinhole((0.5, 0.5, 4.0), (0.5, 0.5, 0.5), 20.0)
-    light = KeyAndSky(direction=(0.0, 1.0, 1.0))
+    view = View(camera, (48, 48), KeyAndSky(direction=(0.0, 1.0, 1.0)), PLAIN)
     red = ColouredField(blob((n, n, n), (16, 16, 8), 5.0), "#ff0000")
-    bare = render_volume([ColouredField(0 * x)], 1 / n, camera, light, (48, 48), wall, PLAIN, solid_colour="#808080")
-    hidden = render_volume([red], 1 / n, camera, light, (48, 48), wall, PLAIN, solid_colour="#808080")
+    bare = render_volume([ColouredField(0 * x)], 1 / n, view, wall)
+    hidden = render_volume([red], 1 / n, view, wall)
     assert np.abs(bare[12:36, 12:36].astype(int) - hidden[12:36, 12:36]).max() <= 2
     over = ColouredField(blob((n, n, n), (16, 28, 29), 3.0), "#ffffff")
-    shaded = render_volume([over], 1 / n, camera, light, (48, 48), wall, PLAIN, solid_colour="#808080")
+    shaded = render_volume([over], 1 / n, view, wall)
     # Light falls at 45 degrees: from y = 28, z = 29 to y = 23.3 on the wall, row 14 of 48.
     assert shaded[13:16, 22:26].mean() < 0.8 * bare[13:16, 22:26].mean()
-    mask = render_volume(
-        [ColouredField(0 * x)], 1 / n, camera, light, (48, 48), wall < 0, PLAIN, solid_colour="#808080"
-    )
+    mask = render_volume([ColouredField(0 * x)], 1 / n, view, wall < 0)
     assert np.abs(mask[12:36, 12:36].astype(int) - bare[12:36, 12:36]).mean() < 4
 
 
@@ -162,7 +159,7 @@ def test_floor_is_darker_in_the_shadow() -> None:
     smoke = [ColouredField(blob((n, n, n), (8, 8, 8), 5.0))]
     camera = Pinhole((0.5, 3.0, 0.5001), (0.5, 0.0, 0.5), 50.0)
     light = KeyAndSky(direction=(-1.0, 1.0, 0.0))
-    image = render_volume(smoke, 1 / n, camera, light, (64, 64), background=Backdrop(floor=True)).astype(float)
+    image = render_volume(smoke, 1 / n, View(camera, (64, 64), light, Backdrop(floor=True))).astype(float)
     # The ball's shadow falls half a metre towards +x: the picture is 2.8 m wide.
     shadow = image[30:34, 42:45].mean()
     mirrored = image[30:34, 19:22].mean()
@@ -180,10 +177,8 @@ def test_same_bits_for_any_number_of_threads() -> None:
     try:
         for threads in sorted({1, min(2, numba.config.NUMBA_NUM_THREADS)}):
             numba.set_num_threads(threads)
-            backdrop = Backdrop(floor=True)
-            pictures.append(
-                render_volume([ColouredField(density)], 1.0, camera, size=(70, 61), solid=wall, background=backdrop)
-            )
+            view = View(camera, (70, 61), backdrop=Backdrop(floor=True))
+            pictures.append(render_volume([ColouredField(density)], 1.0, view, wall))
     finally:
         numba.set_num_threads(before)
     assert np.array_equal(pictures[0], pictures[-1])
@@ -206,7 +201,7 @@ def test_default_camera_frames_long_domains_and_orbit_returns() -> None:
 
 def test_centre_ray_goes_to_look_at() -> None:
     camera = Pinhole((3.0, 2.0, 1.0), (0.5, 0.25, 0.5), 40.0)
-    _, directions = camera_rays(camera, "z", 64, 48, np.array([32.0]), np.array([24.0]))
+    _, directions = View(camera, (64, 48), up="z").rays(np.array([32.0]), np.array([24.0]))
     aim = np.subtract(camera.look_at, camera.position)
     assert np.allclose(directions[0], aim / np.linalg.norm(aim))
 
@@ -225,12 +220,10 @@ def test_centre_ray_goes_to_look_at() -> None:
         ({"fields": [ColouredField(np.zeros((4, 4)))]}, "3 axes"),
     ],
 )
-def test_faults_are_told_in_words(change: dict, message: str) -> None:
-    arguments: dict = {
-        "fields": [ColouredField(np.zeros((4, 4, 4)))],
-        "spacing": 0.25,
-        "camera": default_camera((1, 1, 1)),
-        "size": (8, 8),
-    }
+def test_faults_are_reported_in_words(change: dict, message: str) -> None:
+    view: dict = {"camera": default_camera((1, 1, 1)), "size": (8, 8)}
+    volume: dict = {"fields": [ColouredField(np.zeros((4, 4, 4)))], "spacing": 0.25}
+    view |= {name: value for name, value in change.items() if name in View.__dataclass_fields__}
+    volume |= {name: value for name, value in change.items() if name not in view}
     with pytest.raises(KeyfluidError, match=message):
-        render_volume(**(arguments | change))
+        render_volume(**volume, view=View(**view))

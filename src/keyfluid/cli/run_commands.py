@@ -211,11 +211,11 @@ def _run_scene(
             print(line, file=sys.stderr)
     watch = None
     if watched is not None:
-        from keyfluid.runs.watch import Watch, need_method
+        from keyfluid.runs.watch import SceneWatch, need_method
 
         need_method(problem)
         path, overrides = watched
-        watch = lambda place: Watch(problem, path, overrides, place)  # noqa: E731
+        watch = lambda place: SceneWatch(problem, path, overrides, place)  # noqa: E731
     with StopSwitch().armed() as stop, Display(as_json) as display:
         return run_problem(problem, folder, overwrite, display, stop, watch, plan), folder
 

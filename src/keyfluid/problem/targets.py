@@ -31,7 +31,7 @@ class Keyframe:
     mask   1 where it counts, None: everywhere
     hold   frames that it keeps acting
     mass   of the target
-    bound  least relative error of a rearrangement of the smoke; None where a region or a run's smoke is asked for
+    bound  least relative error of a rearrangement of the smoke; None for a region or a run's smoke
     path   where the scene says it, such as ``keyframe[0]``
     body   what it is made of, where it stands; the same object for all frames of one entry
     """
@@ -70,7 +70,7 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """A velocity asked for on faces at a frame; mask: how much each face counts; speed: that of a full miss, m/s."""
+    """A target velocity on faces at a frame; mask: how much each face counts; speed: that of a full miss, m/s."""
 
     frame: int
     velocity: Field

@@ -13,8 +13,9 @@ from keyfluid.render.film import (
 )
 from keyfluid.render.lighting import KeyAndSky
 from keyfluid.render.plane import render_plane, render_vectors
-from keyfluid.render.report import write_report
+from keyfluid.render.report import RunReport, write_report
 from keyfluid.render.strip import filmstrip
+from keyfluid.render.view import View
 from keyfluid.render.volume import render_volume
 
 __all__ = [
@@ -22,6 +23,8 @@ __all__ = [
     "ColouredField",
     "KeyAndSky",
     "Pinhole",
+    "RunReport",
+    "View",
     "default_camera",
     "filmstrip",
     "orbit",

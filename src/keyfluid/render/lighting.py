@@ -18,6 +18,7 @@ from keyfluid.render.camera import Vector, turn_about_up, up_vector
 from keyfluid.render.colour import Colour, parse_colour
 from keyfluid.render.field import ColouredField, stacked
 
+SOLID_COLOUR = "#b0a89d"
 OPTICAL_DEPTH = 32.0
 """Default optical depth of full smoke as deep as the domain's longest side."""
 
@@ -124,7 +125,6 @@ class LitVolume:
         solid: NDArray | None = None,
         up: str = "y",
         extinction: float | None = None,
-        solid_colour: Colour = "#b0a89d",
     ) -> None:
         from keyfluid.render.kernels.raymarch import occupied, shade
 
@@ -149,7 +149,7 @@ class LitVolume:
         self._sky = sky_visibility(total, covered, up)
         self._key_colour = parse_colour(light.colour) * np.float32(light.strength)
         self._sky_colour = parse_colour(light.sky_colour) * np.float32(light.sky_strength)
-        self._solid_colour = parse_colour(solid_colour)
+        self._solid_colour = parse_colour(SOLID_COLOUR)
         self._packed = shade(
             stack,
             np.stack([parse_colour(field.colour) for field in fields]),

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keyfluid.render.backdrop import Backdrop
-from keyfluid.render.camera import Pinhole, up_vector
+from keyfluid.render.camera import up_vector
 from keyfluid.render.colour import Colour, parse_colour, shoulder, to_bytes
-from keyfluid.render.lighting import KeyAndSky
 from keyfluid.render.plane import enlarged, picture_size
-from keyfluid.render.volume import camera_rays
+from keyfluid.render.view import View
 
 _BULGE = 5.0
 """Cells from the edge over which a 2D liquid seems to rise."""
@@ -53,26 +53,23 @@ def render_liquid_volume(
     phi: NDArray,
     spacing: float,
     colour: Colour,
-    camera: Pinhole,
-    light: KeyAndSky,
-    size: tuple[int, int],
+    view: View,
     solid: NDArray | None = None,
-    floor: bool = False,
-    up: str = "y",
 ) -> NDArray[np.uint8]:
     """An sRGB picture (height, width, 3) of a 3D liquid: key light with shadows, sky, a gloss; four rays a pixel."""
-    width, height = 2 * size[0], 2 * size[1]
+    size, width, height = view.size, 2 * view.size[0], 2 * view.size[1]
+    finer = replace(view, size=(width, height))
     body = _Traced(phi, spacing, solid)
-    behind = Backdrop().picture(width, height)
+    behind = view.backdrop.picture(width, height)
     picture = np.empty((size[1], size[0], 3), np.float32)
     for top in range(0, size[1], _BAND):
         here = slice(2 * top, 2 * min(top + _BAND, size[1]))
         rows, columns = (axis.ravel() + 0.5 for axis in np.mgrid[here, :width])
-        rays = camera_rays(camera, up, width, height, columns, rows)
+        rays = finer.rays(columns, rows)
         image = behind[here].reshape(-1, 3).astype(np.float64)
-        if floor:
-            image += _floor(body, *rays, light, up)
-        met, lit = _lit(body, *rays, colour, light, up)
+        if view.backdrop.floor:
+            image += _floor(body, *rays, view)
+        met, lit = _lit(body, *rays, colour, view)
         image[met] = lit
         samples = shoulder(image.astype(np.float32)).reshape(-1, 2, size[0], 2, 3)
         picture[top : top + _BAND] = samples.mean(axis=(1, 3))
@@ -80,17 +77,18 @@ def render_liquid_volume(
 
 
 def _lit(
-    body: _Traced, origins: Points, directions: Points, colour: Colour, light: KeyAndSky, up: str
+    body: _Traced, origins: Points, directions: Points, colour: Colour, view: View
 ) -> tuple[NDArray[np.int64], Points]:
     """Which rays meet the body, and the light that they bring."""
     met, points = body.meet(origins, directions)
     normals = body.normals(points)
-    to_light = light.towards(up)
+    light = view.light
+    to_light = light.towards(view.up)
     shadowed, _ = body.meet(points + 1.5 * body.spacing * normals, np.broadcast_to(to_light, points.shape))
     open_to_key = np.ones(len(points))
     open_to_key[shadowed] = 0.25
     facing = np.clip(normals @ to_light, 0.0, 1.0) * open_to_key
-    sky = 0.5 + 0.5 * normals @ up_vector(up)
+    sky = 0.5 + 0.5 * normals @ up_vector(view.up)
     halfway = _unit(to_light - directions[met])
     gloss = np.clip(np.sum(normals * halfway, axis=1), 0.0, 1.0) ** 60 * open_to_key
     rim = (1 - np.clip(-np.sum(normals * directions[met], axis=1), 0.0, 1.0)) ** 4
@@ -169,9 +167,9 @@ class _Traced:
         return self.solid[tuple(places.T)] < 0.8
 
 
-def _floor(body: _Traced, origins: Points, directions: Points, light: KeyAndSky, up: str) -> Points:
+def _floor(body: _Traced, origins: Points, directions: Points, view: View) -> Points:
     """Light of a matte floor under the domain, with the liquid's shadow."""
-    top = up_vector(up)
+    top = up_vector(view.up)
     out = np.zeros((len(directions), 3))
     descent = -(directions @ top)
     meets = np.flatnonzero(descent > 1e-4)
@@ -180,10 +178,10 @@ def _floor(body: _Traced, origins: Points, directions: Points, light: KeyAndSky,
     radius = np.linalg.norm((points - size / 2) * (1 - top), axis=1) / size.max()
     seen = radius < 2.0
     meets, points, radius = meets[seen], points[seen], radius[seen]
-    dark, _ = body.meet(points + 0.1 * body.spacing * top, np.broadcast_to(light.towards(up), points.shape))
+    dark, _ = body.meet(points + 0.1 * body.spacing * top, np.broadcast_to(view.light.towards(view.up), points.shape))
     lit = np.ones(len(points))
     lit[dark] = 0.3
-    out[meets] = (np.exp(-((radius / 0.95) ** 2)) * lit)[:, None] * parse_colour(Backdrop().bottom) * 3
+    out[meets] = (np.exp(-((radius / 0.95) ** 2)) * lit)[:, None] * parse_colour(view.backdrop.bottom) * 3
     return out
 
 

@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyfluid.controllers.particles.streams import Stream, key
-from keyfluid.render.backdrop import Backdrop
-from keyfluid.render.camera import Pinhole, up_vector
+from keyfluid.render.camera import up_vector
 from keyfluid.render.colour import magnitude_map, parse_colour, shoulder, to_bytes
 from keyfluid.render.kernels import marker_shadows as kernels
 from keyfluid.render.lighting import KeyAndSky
+from keyfluid.render.view import View
 
 Shades = NDArray[np.float32]
 """(2, n): how much of the key light and of the sky reaches each marker, 0 to 1."""
@@ -100,19 +100,10 @@ def shade_key(seed: int, frame: int) -> np.uint64:
     return key(seed, Stream.SHADOW, frame)
 
 
-def render_markers(
-    cloud: MarkerCloud,
-    shades: Shades,
-    camera: Pinhole,
-    light: KeyAndSky,
-    size: tuple[int, int],
-    extinction: float,
-    up: str = "y",
-    backdrop: Backdrop | None = None,
-) -> NDArray[np.uint8]:
+def render_markers(cloud: MarkerCloud, shades: Shades, view: View, extinction: float) -> NDArray[np.uint8]:
     """An sRGB picture (height, width, 3) of lit markers."""
-    width, height = size
-    basis = camera.basis(up)
+    width, height = view.size
+    camera, basis = view.camera, view.camera.basis(view.up)
     offset = cloud.position - np.asarray(camera.position, np.float32)[:, None]
     right, top, depth = _along(basis, offset)
     seen = np.flatnonzero(depth > 1e-3)
@@ -127,8 +118,8 @@ def render_markers(
     area = np.float32(extinction) * volume * scale * scale
     # The profile (1 - q)^2 over a disc holds a third of the disc's area.
     thickness = area / (np.float32(math.pi / 3) * radius * radius)
-    colour = _lit(cloud, shades, light, up, basis[2])[order]
-    image = (backdrop or Backdrop()).picture(width, height).reshape(-1)
+    colour = _lit(cloud, shades, view.light, view.up, basis[2])[order]
+    image = view.backdrop.picture(width, height).reshape(-1)
     red, green, blue = (np.ascontiguousarray(colour[:, c]) for c in range(3))
     kernels.composite(x, y, radius, thickness.astype(np.float32), red, green, blue, height, width, image)
     return to_bytes(image.reshape(height, width, 3))

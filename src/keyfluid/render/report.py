@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -62,46 +63,50 @@ pre { background: var(--card); border: 1px solid var(--line); border-radius: 8px
 """
 
 
-def write_report(
-    path: str | os.PathLike[str],
-    title: str,
-    metrics: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-    film: Picture | None = None,
-    strip: Picture | None = None,
-    curves: Mapping[str, Curve | Mapping[str, Curve]] | None = None,
-    scene_text: str = "",
-    versions: Mapping[str, str] | None = None,
-    keyframes: Sequence[Mapping[str, Any]] = (),
-    plots: Mapping[str, Picture] | None = None,
-    x_label: str = "frame",
-) -> None:
-    """Write the report of a run, whole or not at all.
+@dataclass(frozen=True, eq=False)
+class RunReport:
+    """What the report of a run shows.
 
-    `metrics` is a table of names and values, or a list of rows; `keyframes` is a list of rows. Each entry of
-    `curves` is one chart: (x, y), or several named curves. `plots` are pictures with captions, such as force
-    maps.
+    metrics    a table of names and values, or a list of rows
+    keyframes  a list of rows
+    curves     a chart each: (x, y), or several named curves
+    plots      pictures with captions, such as force maps
     """
-    parts = [f"<h1>{escape(title)}</h1>"]
-    if film is not None:
-        parts.append(f"<figure>{_embedded(film, 'film of the run')}</figure>")
-    parts.append(_section("Keyframes", _table(keyframes)) if keyframes else "")
-    parts.append(_section("Metrics", _table(metrics)) if metrics else "")
-    if strip is not None:
-        parts.append(_section("Frames", f"<figure>{_embedded(strip, 'frames and targets')}</figure>"))
-    if curves:
-        parts.append(_section("Curves", "".join(_chart(name, curve, x_label) for name, curve in curves.items())))
-    if plots:
+
+    title: str
+    metrics: Mapping[str, Any] | Sequence[Mapping[str, Any]]
+    film: Picture | None = None
+    strip: Picture | None = None
+    curves: Mapping[str, Curve | Mapping[str, Curve]] | None = None
+    scene_text: str = ""
+    versions: Mapping[str, str] | None = None
+    keyframes: Sequence[Mapping[str, Any]] = ()
+    plots: Mapping[str, Picture] | None = None
+
+
+def write_report(path: str | os.PathLike[str], report: RunReport) -> None:
+    """Write the report of a run, whole or not at all."""
+    parts = [f"<h1>{escape(report.title)}</h1>"]
+    if report.film is not None:
+        parts.append(f"<figure>{_embedded(report.film, 'film of the run')}</figure>")
+    parts.append(_section("Keyframes", _table(report.keyframes)) if report.keyframes else "")
+    parts.append(_section("Metrics", _table(report.metrics)) if report.metrics else "")
+    if report.strip is not None:
+        parts.append(_section("Frames", f"<figure>{_embedded(report.strip, 'frames and targets')}</figure>"))
+    if report.curves:
+        parts.append(_section("Curves", "".join(_chart(name, curve) for name, curve in report.curves.items())))
+    if report.plots:
         figures = "".join(
             f"<figure>{_embedded(picture, name)}<figcaption>{escape(name)}</figcaption></figure>"
-            for name, picture in plots.items()
+            for name, picture in report.plots.items()
         )
         parts.append(_section("Forces", f'<div class="gallery">{figures}</div>'))
-    parts.append(_section("Scene", f"<pre>{escape(scene_text)}</pre>") if scene_text else "")
-    parts.append(_section("Versions", _table(versions)) if versions else "")
+    parts.append(_section("Scene", f"<pre>{escape(report.scene_text)}</pre>") if report.scene_text else "")
+    parts.append(_section("Versions", _table(report.versions)) if report.versions else "")
     page = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{escape(report.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         + "\n".join(part for part in parts if part)
         + "\n</body>\n</html>\n"
     )
@@ -113,9 +118,9 @@ def _section(heading: str, body: str) -> str:
     return f"<section><h2>{escape(heading)}</h2>{body}</section>"
 
 
-def _chart(name: str, curve: Curve | Mapping[str, Curve], x_label: str) -> str:
+def _chart(name: str, curve: Curve | Mapping[str, Curve]) -> str:
     lines = curve if isinstance(curve, Mapping) else {name: curve}
-    return f"<h3>{escape(name)}</h3>{line_chart(lines, x_label, name)}"
+    return f"<h3>{escape(name)}</h3>{line_chart(lines, 'frame', name)}"
 
 
 def _table(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:

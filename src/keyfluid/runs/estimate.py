@@ -1,4 +1,4 @@
-"""What a run will take, told before it starts. Memory is counted; time is a rough guess until frames are measured."""
+"""What a run will take, printed before it starts. Memory is counted; time is a guess until frames are measured."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@
             live.set(strength=9.0, vortex_strength=6.0)            # keys of [control]
             live.aim({"frame": 120, "text": "BOO", "fit": 0.8})    # [[keyframe]] tables, instead of those before
         show(live.picture())
-    again = keyfluid.LiveRun.replay("beast.toml", live.changes, 200)     the same bits
+    again = keyfluid.LiveRun.replay("beast.toml", live.changes, 200)     bit-identical
 
 Changes are logged with the frame they act from; the log is plain JSON.
 """
@@ -107,7 +107,7 @@ class LiveRun:
         return faces_of(self.simulation, self.simulation.packed)
 
     def picture(self, size: int | None = None) -> np.ndarray:
-        """An sRGB image of this frame; light is blended over the frames that pictures were asked of."""
+        """An sRGB image of this frame; light is blended over the frames that have been drawn."""
         if self._painter is None or (size is not None and self._painter.size != size):
             self._painter = Painter(self.problem, size)
         state = {**densities_of(self.simulation), "velocity": self.velocity()}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from keyfluid.controllers.particles.settings import ParticleNumbers
-from keyfluid.render.camera import Pinhole
 from keyfluid.render.colour import parse_colour
-from keyfluid.render.lighting import OPTICAL_DEPTH, KeyAndSky
+from keyfluid.render.lighting import OPTICAL_DEPTH
 from keyfluid.render.markers import (
     BLEND,
     MarkerCloud,
@@ -21,16 +19,9 @@ from keyfluid.render.markers import (
     shades_of,
     speed_colours,
 )
+from keyfluid.render.view import View
 from keyfluid.runs.frames import Frame, Frames
 from keyfluid.scenes.build.problem import BuiltScene
-
-
-@dataclass(frozen=True)
-class View:
-    """Where a picture is taken from, and its width and height in pixels."""
-
-    camera: Pinhole
-    size: tuple[int, int]
 
 
 class MarkerPainter:
@@ -51,14 +42,13 @@ class MarkerPainter:
         given = self.problem.scene.light.extinction
         return float(given) if given is not None else OPTICAL_DEPTH / max(self.problem.grid.size)
 
-    def picture(self, frames: Frames, index: int, view: View, light: KeyAndSky) -> np.ndarray:
+    def picture(self, frames: Frames, index: int, view: View) -> np.ndarray:
         cloud = self.cloud(frames[index])
         stored = set(frames.store.indices())
         wanted = [i for i in range(index, index - len(BLEND), -1) if i in stored]
-        shades = [self._shades(frames, i, light, cloud if i == index else None) for i in wanted]
+        shades = [self._shades(frames, i, view, cloud if i == index else None) for i in wanted]
         self._kept = {i: self._kept[i] for i in wanted}
-        up = self.problem.scene.domain.up
-        return render_markers(cloud, blended(shades), view.camera, light, view.size, self.extinction, up)
+        return render_markers(cloud, blended(shades), view, self.extinction)
 
     def cloud(self, frame: Frame) -> MarkerCloud:
         """The markers of a frame, all kinds of smoke together."""
@@ -77,10 +67,10 @@ class MarkerPainter:
                 colours.append(parse_colour(problem.colours[name]))  # type: ignore[arg-type]
         return MarkerCloud.of(positions, colours, volumes)
 
-    def _shades(self, frames: Frames, index: int, light: KeyAndSky, cloud: MarkerCloud | None) -> Shades:
+    def _shades(self, frames: Frames, index: int, view: View, cloud: MarkerCloud | None) -> Shades:
         if index not in self._kept:
             scene = self.problem.scene
             cloud = cloud or self.cloud(frames[index])
             word = shade_key(scene.seed, index)
-            self._kept[index] = shades_of(cloud, light, scene.domain.up, self.extinction, word)
+            self._kept[index] = shades_of(cloud, view.light, view.up, self.extinction, word)
         return self._kept[index]

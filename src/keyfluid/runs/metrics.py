@@ -5,7 +5,7 @@ relative_error    |rho - rho*| / |rho*| in L2; where a keyframe has a mask, both
 iou               cells above half the target's maximum in both, over cells above it in either
 mass_ratio        mass of rho over mass of rho*
 pictures          of [[picture]]: |seen - wanted| / |wanted| in L2, by frame
-flows             of [[flow]]: root mean square of v - v* in its region, over the speed asked for (for rest, over the
+flows             of [[flow]]: root mean square of v - v* in its region, over the target speed (for rest, over the
                   longest side in the time there), by frame
 transported_iou   iou of the start carried through the stored velocities (flow_map.py)
 mass_drift        (mass at the end - mass at the start - mass from sources) / (mass at the start + mass from
@@ -49,10 +49,10 @@ def mass_ratio(density: np.ndarray, key: Keyframe) -> float:
     return float(np.sum(share * density, dtype=np.float64) / wanted)
 
 
-def score_keyframes(problem: Problem, frames: Frames, until: int, carried: bool) -> list[dict[str, Any]]:
-    """One entry for each keyframe up to frame `until`; `carried`: with transported_iou.
+def score_keyframes(problem: Problem, frames: Frames, until: int) -> list[dict[str, Any]]:
+    """One entry for each keyframe up to frame `until`.
 
-    That takes time, as long as the way from the start: of the frames of an animated target only the last is carried.
+    Carrying the start takes time: of the frames of an animated target only the last has a transported_iou.
     """
     entries = []
     last = {key.path: key.frame for key in problem.keyframes if key.frame <= until}
@@ -61,7 +61,7 @@ def score_keyframes(problem: Problem, frames: Frames, until: int, carried: bool)
             continue
         reached = frames[key.frame].densities[key.field]
         ratio, iou = mass_ratio(reached, key), None
-        if carried and key.frame == last[key.path] and _carriers_known(frames, key.frame):
+        if key.frame == last[key.path] and _carriers_known(frames, key.frame):
             iou = overlap(transported(problem, key.field, _steps_back(frames, key.frame)), key)
         entries.append(
             {
@@ -79,7 +79,7 @@ def score_keyframes(problem: Problem, frames: Frames, until: int, carried: bool)
 
 
 def score_others(problem: Problem, frames: Frames, until: int) -> dict[str, list[dict[str, Any]]]:
-    """Pictures and velocities asked for up to frame `until`; without the names of what the scene has none of."""
+    """Errors of target pictures and velocities up to frame `until`; only the kinds that the scene has."""
     found: dict[str, list[dict[str, Any]]] = {}
     for picture in problem.pictures:
         if picture.frame <= until:

@@ -15,6 +15,7 @@ from keyfluid.errors import KeyfluidError
 from keyfluid.io.run import layout
 from keyfluid.io.run.result_file import Result
 from keyfluid.render import (
+    RunReport,
     filmstrip,
     save_png,
     video_available,
@@ -135,19 +136,19 @@ class Outputs:
         shown = {name: value for name, value in result.items() if not isinstance(value, list)}
         for name, keys in (("picture", result.get("pictures", [])), ("flow", result.get("flows", []))):
             shown.update({f"error of {name} at {key['frame']}": key["relative_error"] for key in keys})
+        report = RunReport(
+            scene.name,
+            shown,
+            film if scene.output.video else None,
+            folder / layout.STRIP,
+            curves_of(result["history"]),
+            dump_scene(scene),
+            versions(),
+            result["keyframes"],
+            self._force_maps(),
+        )
         with self.folder.writing(layout.REPORT, again=True) as path:
-            write_report(
-                path,
-                scene.name,
-                shown,
-                film if scene.output.video else None,
-                folder / layout.STRIP,
-                curves_of(result["history"]),
-                dump_scene(scene),
-                versions(),
-                result["keyframes"],
-                self._force_maps(),
-            )
+            write_report(path, report)
 
     def _force_maps(self) -> dict[str, np.ndarray]:
         steered = [i for i in self.frames.store.indices() if self.frames.store.meta(i)["force_square"] > 0]

@@ -15,6 +15,7 @@ from keyfluid.render import (
     ColouredField,
     KeyAndSky,
     Pinhole,
+    View,
     default_camera,
     orbit,
     render_plane,
@@ -24,7 +25,7 @@ from keyfluid.render import (
 from keyfluid.render.colour import Colour
 from keyfluid.render.liquid import render_liquid_plane, render_liquid_volume
 from keyfluid.runs.frames import Frames
-from keyfluid.runs.marker_pictures import MarkerPainter, View
+from keyfluid.runs.marker_pictures import MarkerPainter
 from keyfluid.scenes.build.problem import BuiltScene
 
 Picture = np.ndarray
@@ -42,7 +43,7 @@ class Painter:
     def frame(self, frames: Frames, index: int) -> Picture:
         """A frame of the run: its markers where it has some and they can be drawn, else its densities."""
         if self._markers.can_draw:
-            return self._markers.picture(frames, index, self.view(index), self.light())
+            return self._markers.picture(frames, index, self.view(index))
         frame = frames[index]
         return self.fluid(frame.densities if frame.surface is None else {SURFACE: frame.surface}, index)
 
@@ -67,16 +68,13 @@ class Painter:
         solid = bodies.solid if bodies is not None else None
         if problem.grid.dim == 2:
             return render_liquid_plane(phi, problem.grid.spacing, colour, solid, self.size)
-        view = self.view(frame)
-        return render_liquid_volume(
-            phi, problem.grid.spacing, colour, view.camera, self.light(), view.size, solid,
-            problem.scene.camera.floor, self._up,
-        )  # fmt: skip
+        return render_liquid_volume(phi, problem.grid.spacing, colour, self.view(frame), solid)
 
     def view(self, frame: int) -> View:
-        """The camera of a frame, and the size of its picture."""
+        """How the picture of a frame is taken."""
         width, height = self._picture_size()
-        return View(orbit(self._camera(width / height), self._turn(frame), self._up), (width, height))
+        camera = orbit(self._camera(width / height), self._turn(frame), self._up)
+        return View(camera, (width, height), self._light(), Backdrop(floor=self.problem.scene.camera.floor), self._up)
 
     def picture(self, densities: Mapping[str, np.ndarray], frame: int) -> Picture:
         problem = self.problem
@@ -89,18 +87,7 @@ class Painter:
         solid = bodies.solid if bodies is not None else None
         if problem.grid.dim == 2:
             return render_plane(fields, solid, size=self.size)
-        view = self.view(frame)
-        return render_volume(
-            fields,
-            problem.grid.spacing,
-            view.camera,
-            self.light(),
-            view.size,
-            solid,
-            Backdrop(floor=problem.scene.camera.floor),
-            self._up,
-            problem.scene.light.extinction,
-        )
+        return render_volume(fields, problem.grid.spacing, self.view(frame), solid, problem.scene.light.extinction)
 
     def vectors(self, field: Field) -> Picture:
         """A map of a face field; in 3D its middle slice, seen from the front."""
@@ -133,7 +120,7 @@ class Painter:
             return Pinhole(_three(moved.tolist()), look_at, wanted.fov)
         return Pinhole(_three(wanted.position), look_at, wanted.fov)
 
-    def light(self) -> KeyAndSky:
+    def _light(self) -> KeyAndSky:
         light = self.problem.scene.light
         return KeyAndSky(
             _three(light.direction) if light.direction is not None else None,
@@ -146,7 +133,7 @@ class Painter:
 
 
 class Film(Sequence[Picture]):
-    """The pictures of all frames, drawn when first asked for and kept packed (lossless)."""
+    """The pictures of all frames, drawn on first use and kept compressed (lossless)."""
 
     def __init__(self, painter: Painter, frames: Frames, drawn: Callable[[int, int], None] | None = None) -> None:
         self._painter, self._frames, self._drawn = painter, frames, drawn

@@ -14,6 +14,7 @@ from keyfluid.io.run.result_file import Result, Status
 from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.io.run.stored_frame import FrameMeta, StoredFrame
 from keyfluid.problem import FrameRecord
+from keyfluid.problem.kept import Meta
 from keyfluid.runs import metrics
 from keyfluid.runs.frames import Frames, FrameStore, MemoryFrames
 from keyfluid.runs.memory import peak_memory_mb
@@ -76,7 +77,7 @@ class Recorder:
     def checkpoint(
         self,
         arrays: Mapping[str, np.ndarray],
-        meta: Mapping[str, Any],
+        meta: Meta,
         part: str | None = None,
         keep: Sequence[str] = (),
     ) -> None:
@@ -138,7 +139,7 @@ class Recorder:
     def score(self) -> None:
         """The keyframes, with transported_iou, pictures and velocities; once, at the end."""
         last = max(self.metas, default=0)
-        self._keyframes = metrics.score_keyframes(self.problem, self.frames, last, carried=True)
+        self._keyframes = metrics.score_keyframes(self.problem, self.frames, last)
         self._others = metrics.score_others(self.problem, self.frames, last)
 
     def result(self, status: Status) -> Result:

@@ -24,7 +24,7 @@ from keyfluid.runs.progress import Listener, Reporter, after_a_second
 from keyfluid.runs.recorder import Recorder
 from keyfluid.runs.restoration import Restoration
 from keyfluid.runs.run_shell import RunShell
-from keyfluid.runs.watch import Watch
+from keyfluid.runs.watch import SceneWatch
 from keyfluid.scenes import Scene, load_scene
 from keyfluid.scenes.build.problem import BuiltScene, build
 from keyfluid.scenes.schema.checks import all_bodies
@@ -85,7 +85,7 @@ def run_problem(
     overwrite: bool = False,
     progress: Listener | None = None,
     should_stop: Callable[[], bool] = lambda: False,
-    watch: Callable[[RunFolder], Watch] | None = None,
+    watch: Callable[[RunFolder], SceneWatch] | None = None,
     plan: Plan | None = None,
 ) -> RunResult:
     """Run what `build` made of a scene; `watch` makes, of the run's folder, what looks after [control] meanwhile.

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from keyfluid.controllers.shell import Checkpoint
+from keyfluid.controllers.shell import Checkpoint, Settings
 from keyfluid.problem import FrameRecord
 from keyfluid.runs.preview import Preview
 from keyfluid.runs.progress import Progress, Reporter
 from keyfluid.runs.recorder import Recorder
-from keyfluid.runs.watch import Watch
+from keyfluid.runs.watch import SceneWatch
 
 
 class RunShell:
@@ -18,7 +16,7 @@ class RunShell:
     def __init__(self, recorder: Recorder, reporter: Reporter) -> None:
         self.recorder, self.reporter = recorder, reporter
         self.preview = Preview(recorder)
-        self.watch: Watch | None = None
+        self.watch: SceneWatch | None = None
         self.has_frames, self.checkpoint = recorder.has_frames, recorder.checkpoint
         self.log, self.count, self.show = recorder.log, recorder.count, self.preview.show
 
@@ -49,5 +47,5 @@ class RunShell:
             error = metas[max(metas)]["error"]
         self.reporter.step(Progress(done, total, unit, error, note))
 
-    def control(self, current: Any) -> Any:
+    def control(self, current: Settings) -> Settings:
         return current if self.watch is None else self.watch.control(current, max(self.recorder.metas, default=0) + 1)

@@ -37,7 +37,7 @@ def need_method(problem: BuiltScene) -> None:
         )
 
 
-class Watch:
+class SceneWatch:
     """Looks at `path` between frames; `overrides` are those the run was started with."""
 
     def __init__(

@@ -35,7 +35,7 @@ def all_numbers(text: bytes, kind: type[Any], what: str) -> np.ndarray:
         return np.empty(0, kind)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # numpy only warns where a word is no number
+            warnings.simplefilter("error")  # numpy only warns if a word is not a number
             return np.fromstring(text, dtype=kind, sep=" ")
     except (ValueError, DeprecationWarning, OverflowError):
         raise KeyfluidError(f"{what} holds something that is not a number; the file is broken") from None

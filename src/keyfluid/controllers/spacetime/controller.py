@@ -47,10 +47,10 @@ HARDLY = 0.2
 sphere has 0 and misses a corner from rest; circle-bunny has 0.34, others more, and all are met from rest."""
 
 LIKELY_ROUNDS, PER_ROUND = 30, 30.0
-"""Of the time told beforehand: outer iterations, and free simulations that take as long as one (docs/results.md)."""
+"""For the run-time estimate: expected outer iterations, and the cost of one in free simulations (docs/results.md)."""
 
 MOST_MEMORY = 0.9
-"""Share of the machine's that a run may plan with."""
+"""Share of the machine's memory that a run may plan to use."""
 
 INEXACT = 0.02
 """Share of a subproblem's first residual at which its solver may stop: the guide moves again."""

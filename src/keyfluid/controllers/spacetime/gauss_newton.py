@@ -58,7 +58,7 @@ class GaussNewton:
             trial += v
             report.cg_iterations += iterations
             trial_value, gradient = self._at(trial, guide, kappa)
-            # Below rounding of E itself nothing can be told from it: take the step if it lowers the residual.
+            # Changes of E below its rounding mean nothing: take the step if it lowers the residual.
             hidden = promised < 1e-5 * value if v.dtype == np.float32 else promised < 1e-12 * value
             if not hidden and not trial_value <= value - 1e-4 * promised:
                 damping = max(4.0 * damping, kappa)

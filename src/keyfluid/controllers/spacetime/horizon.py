@@ -78,7 +78,7 @@ class Horizon:
     """Outer iterations before this window."""
     forces: np.ndarray | None = None
     air: np.ndarray | None = None
-    """Velocities up to there, of a horizon that is asked for them."""
+    """Velocities up to there, if they are kept."""
     kick: np.ndarray | None = None
     """v_0 where it was free: the replay begins with it."""
 

@@ -48,7 +48,7 @@ class SingleShooting:
     def __post_init__(self) -> None:
         grid = self.flow.grid
         self._dtype = next(iter(self.advection.starts.values())).dtype
-        # Viscosity is kept as the diffusion number; with dt = dx the operator wants it times dx.
+        # Viscosity is kept as the diffusion number; with dt = dx the operator takes it times dx.
         self._step = StepImplicit(grid, grid.spacing, self.flow.viscosity * grid.spacing, dtype=self._dtype)
         self._scales = self.flow.solenoidal.filters(self._root_of_metric)
 

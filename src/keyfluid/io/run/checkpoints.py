@@ -26,6 +26,7 @@ from keyfluid.io.container import damaged, load_arrays, load_meta, save_arrays
 from keyfluid.io.run.frame_files import FrameFiles, is_one_of
 from keyfluid.io.run.layout import BEFORE, LAST, part_file
 from keyfluid.io.run.owned import OwnedFolder
+from keyfluid.problem.kept import Meta
 
 
 class ShellMemory(TypedDict, total=False):
@@ -81,7 +82,7 @@ class Checkpoints:
     def save(
         self,
         arrays: Mapping[str, np.ndarray],
-        meta: Mapping[str, Any],
+        meta: Meta,
         shell: ShellMemory,
         part: str | None = None,
         keep: Sequence[str] = (),

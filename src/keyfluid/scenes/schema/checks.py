@@ -151,9 +151,9 @@ def _sources(scene: Scene) -> Iterator[SceneError]:
             yield SceneError(f"{path}.rate", "stands beside density; keep only one of them")
         stop = source.stop if source.stop is not None else scene.time.frames
         if not 0 <= source.start < scene.time.frames:
-            yield SceneError(f"{path}.start", f"frame {source.start} is not in 0 to {scene.time.frames - 1}; mend it")
+            yield SceneError(f"{path}.start", f"frame {source.start} is not in 0 to {scene.time.frames - 1}; change it")
         elif stop <= source.start:
-            yield SceneError(f"{path}.stop", f"frame {stop} is not after start, frame {source.start}; mend it")
+            yield SceneError(f"{path}.stop", f"frame {stop} is not after start, frame {source.start}; change it")
         if stop > scene.time.frames:
             yield SceneError(f"{path}.stop", f"frame {stop} is after the last, {scene.time.frames}; leave it out")
 
@@ -211,8 +211,8 @@ def _edit(scene: Scene) -> Iterator[SceneError]:
     if not edit.first < last <= scene.time.frames:
         yield SceneError(
             "edit.last",
-            f"the window from frame {edit.first} to {last} holds no frame of the {scene.time.frames} there are; mend "
-            "edit.first or edit.last",
+            f"the window from frame {edit.first} to {last} holds no frame of the scene's {scene.time.frames}; "
+            "change edit.first or edit.last",
         )
         return
     spans = [(f"keyframe[{i}]", key.frame, key.until or key.frame) for i, key in enumerate(scene.keyframe)]
@@ -254,7 +254,7 @@ def _keyframes(scene: Scene) -> Iterator[SceneError]:
                 f"{path}.frame", f"frame {key.frame} is after the last; use 1 to {last}, or raise time.frames"
             )
         elif not key.frame <= until <= last:
-            yield SceneError(f"{path}.until", f"frame {until} is not in {key.frame} to {last}; mend it")
+            yield SceneError(f"{path}.until", f"frame {until} is not in {key.frame} to {last}; change it")
         elif scene.fluid.field:
             field = scene.field_of(key)
             for frame in range(key.frame, until + 1):

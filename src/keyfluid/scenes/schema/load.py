@@ -96,7 +96,7 @@ def _where(message: str, text: str) -> str:
         return f"does not parse as TOML: {message}"[:300]
     line = found[2] or str(text.count("\n") + 1)
     column = f", column {found[3]}" if found[3] else ""
-    return f"line {line}{column}: does not parse as TOML: {found[1]}; mend that line"[:300]
+    return f"line {line}{column}: does not parse as TOML: {found[1]}; fix that line"[:300]
 
 
 def _read(path: Path) -> str:
