@@ -253,7 +253,8 @@ def _read_sequence(content: bytes, folder: Path) -> None:
         if _is_file_name(name):
             (place / name).write_bytes(seeds.ply_text() if name.endswith(".ply") else seeds.obj())
     pattern, fps = data.get("pattern"), data.get("fps")
-    if isinstance(pattern, str) and isinstance(fps, int | float) and "\0" not in pattern and len(pattern) < 4000:
+    is_rate = isinstance(fps, float) or (isinstance(fps, int) and abs(fps) < 1 << 1000)  # scenes refuse larger ones
+    if isinstance(pattern, str) and is_rate and "\0" not in pattern and len(pattern) < 4000:
         load_mesh_sequence(place / pattern, float(fps)).at(0.01)
 
 
