@@ -39,7 +39,7 @@ def test_the_tangent_is_the_derivative(name, cells, sides, solid):
     result = taylor_test(
         lambda h: stacked(operator.forward(*(f.add_scaled(h, d) for f, d in zip(inputs, direction)))),
         stacked(operator.tangent(inputs, direction)),
-        [1e-5 * 2.0**-k for k in range(5)],
+        [2e-6 * 2.0**-k for k in range(5)],
     )
     assert result.exact or result.slope == pytest.approx(2.0, abs=0.1), result.remainders
     assert result.exact or not operator.linear

@@ -137,9 +137,9 @@ HOSTILE = {
     "apart.vdb": ("vdb", voxels_apart, "801 x 801 x 801 voxels would raise memory use to"),
     "empty.gltf": ("mesh", gltf_without_content, "sparse or compressed accessors"),
     "moving.gltf": ("moving", gltf_without_content, "sparse or compressed accessors"),
-    "copies.gltf": ("mesh", gltf_of_many_copies, "the limit is 2048 MiB; reduce the mesh"),
+    "copies.gltf": ("mesh", gltf_of_many_copies, "above the limit of 2048 MiB; reduce the mesh"),
     "lies.ply": ("mesh", ply_that_lies, "the file is too short"),
-    "long.ply": ("mesh", ply_of_long_lists, "the limit is 2048 MiB; reduce the mesh"),
+    "long.ply": ("mesh", ply_of_long_lists, "above the limit of 2048 MiB; reduce the mesh"),
     "lies.npy": ("npy", lambda path: npy_header(path, (10**5, 10**5), "<f4", 0), "the file is too short"),
     "bytes.npy": ("npy", lambda path: npy_header(path, (2**14, 2**14), "|b1", 2**28), "crop or coarsen the array"),
     "huge.png": ("image", lambda path: png_of(path, 2**15, 2**11), "make it smaller, at most 33554432 pixels"),
@@ -174,7 +174,7 @@ def test_a_budget_counts_before_it_is_spent():
     counted.spend(600, "a")
     counted.require(400, "b")
     for count in (401, 1e30, float("inf"), float("nan")):
-        with pytest.raises(KeyfluidError, match=r"^c would bring .* MiB; use less$"):
+        with pytest.raises(KeyfluidError, match=r"^c would raise memory use .* MiB; use less$"):
             counted.require(count, "c")
     part = counted.for_one_of_many()
     part.spend(400, "d")
@@ -196,7 +196,7 @@ def test_what_fits_is_read_at_the_limit(tmp_path, monkeypatch):
         if fits:
             assert np.array_equal(load_vdb(path, None, 3).values, data)
         else:
-            with pytest.raises(KeyfluidError, match="30 x 20 x 10 voxels would bring"):
+            with pytest.raises(KeyfluidError, match="30 x 20 x 10 voxels would raise memory use"):
                 load_vdb(path, None, 3)
 
 
@@ -205,7 +205,7 @@ def test_arrays_at_the_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(budget, "MOST_BYTES", 9 * 2000)
     assert load_array(tmp_path / "a.npy").values.sum() == 2000
     monkeypatch.setattr(budget, "MOST_BYTES", 9 * 2000 - 1)
-    with pytest.raises(KeyfluidError, match=r"a\.npy: an array of 2000 values would bring"):
+    with pytest.raises(KeyfluidError, match=r"a\.npy: an array of 2000 values would raise memory use"):
         load_array(tmp_path / "a.npy")
 
 

@@ -188,7 +188,7 @@ def test_absurd_bounding_box(folder: Path) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert "voxels would raise memory use to" in message
-    assert "limit is 8 MiB" in message
+    assert "limit of 8 MiB" in message
     assert peak < 2 * LIMIT
 
 

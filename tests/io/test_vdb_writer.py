@@ -129,7 +129,7 @@ def test_same_input_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("grid", "message"),
     [
-        (VdbGrid("a", np.full((2, 2, 2), np.nan)), "not a number"),
+        (VdbGrid("a", np.full((2, 2, 2), np.nan)), "are NaN"),
         (VdbGrid("a", np.full((2, 2, 2), 1e300)), "beyond"),
         (VdbGrid("a", np.ones((2, 2))), "three axes"),
         (VdbGrid("a", np.ones((2, 2, 2, 2))), "three axes"),

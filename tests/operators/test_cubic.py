@@ -30,7 +30,7 @@ def read(grid, values, feet):
     table = tables(grid, (False,) * grid.dim, False, np.dtype(np.float64))
     out = np.empty(grid.count)
     shifts = np.concatenate([np.broadcast_to(f, grid.cells).ravel() for f in feet])
-    cubic.interpolate(table.lattices, table.bases, table.points, values.ravel(), shifts, out, 3)
+    cubic.interpolate(table.lattices, table.bases, table.sizes, values.ravel(), shifts, out, 3)
     return out.reshape(grid.cells)
 
 

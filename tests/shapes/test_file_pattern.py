@@ -64,7 +64,7 @@ def test_too_many_files_and_too_large_poses(tmp_path, monkeypatch):
     assert len(load_mesh_sequence(tmp_path / "a.#.stl", 24.0).files) == 4
     # 5120 triangles of a binary STL: 5120 x 96 bytes kept for each pose, 146 while it is read
     monkeypatch.setattr("keyfluid.io.budget.MOST_BYTES", 3 * 5120 * 96 + 5120 * 120)
-    with pytest.raises(KeyfluidError, match=r"a\.3\.stl.* limit is .* reduce the mesh or use fewer files"):
+    with pytest.raises(KeyfluidError, match=r"a\.3\.stl.* limit of .* reduce the mesh or use fewer files"):
         load_mesh_sequence(tmp_path / "a.#.stl", 24.0)
     monkeypatch.setattr("keyfluid.shapes.animated_mesh.MOST_FILES", 3)
     with pytest.raises(KeyfluidError, match="4 files match, at most 3"):

@@ -73,7 +73,7 @@ def test_no_way_out_of_the_folder(tmp_path, uri):
     os.symlink(tmp_path, tmp_path / "own" / "linked")
     (tmp_path / "own" / "sub").mkdir()
     document["buffers"][0]["uri"] = uri.format(outside=tmp_path / "secret.bin")
-    refuse(document, path, "only files there are read")
+    refuse(document, path, "only files in the mesh's own folder are read")
 
 
 @pytest.mark.parametrize("uri", ["missing.bin", "n" * 300, "sub", "%FF.bin", "?.bin"])

@@ -160,7 +160,7 @@ def test_ascii_ply_of_mixed_polygons_as_trimesh_reads_it(tmp_path):
     [
         ((b"element vertex 8", b"element vertex 99999999999"), "claims 99999999999 of 'vertex'"),
         ((b"format", b"comment"), "format"),
-        ((b"uchar int", b"uchar sequence"), "not known"),
+        ((b"uchar int", b"uchar sequence"), "unknown line"),
         ((b"property float x", b"property float q"), "no x, y and z"),
         ((b"vertex_indices", b"indices"), "no list vertex_indices"),
         ((b"end_header", b"end"), "no PLY header"),
@@ -198,7 +198,11 @@ def test_a_signalling_nan_is_refused_without_a_warning(tmp_path):
 
 @pytest.mark.parametrize(
     ("old", "new", "text"),
-    [("endfacet", "", "three vertices each"), ("vertex", "vertex 1", "three coordinates"), ("solid", "s", "no ASCII")],
+    [
+        ("endfacet", "", "three vertices each"),
+        ("vertex", "vertex 1", "three coordinates"),
+        ("solid", "s", "not an ASCII"),
+    ],
 )
 def test_broken_stl(tmp_path, old, new, text):
     trimesh.creation.box().export(tmp_path / "box.stl", file_type="stl_ascii")

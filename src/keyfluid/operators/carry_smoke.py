@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass
 
 from keyfluid.fields import Field
-from keyfluid.grid import Grid
+from keyfluid.grid import Grid, Kind
 from keyfluid.operators.advect_limited import AdvectLimited
 from keyfluid.operators.base import Fields, ForwardOnly
 from keyfluid.operators.gather import SAFE_CELLS, Gather, cells_per_step
@@ -35,6 +35,8 @@ class CarrySmoke(ForwardOnly):
 
     def forward(self, *inputs: Field) -> Fields:
         rho, u = inputs
+        rho.require(self.grid, Kind.CENTRES, "carry smoke: density")
+        u.require(self.grid, Kind.FACES, "carry smoke: velocity")
         solids, gather = self.solids, self.gather
         wind = u if solids is None else u.like(u.data * solids.free)
         longest = min(cells_per_step(wind), math.inf if gather is None else gather.longest(rho))
