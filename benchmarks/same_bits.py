@@ -6,8 +6,9 @@
 
 Every bundled scene on a coarse grid, and one tiny scene for every method, schedule and fluid (tests/torture/scenes.py),
 each run through, stopped half way and resumed, and where the method can, made again from a frame. One line for each:
-name, SHA-256 over all arrays of all frames, SHA-256 over result.json without timings, and its errors. It uses only what
-is public, so the same script runs at both commits. About ten minutes on two cores; names as arguments choose scenes.
+name, SHA-256 over all arrays of all frames, SHA-256 over result.json without timings and the wording of notes, and its
+errors. It uses only what is public, so the same script runs at both commits. About ten minutes on one core; names as
+arguments choose scenes.
 """
 
 from __future__ import annotations
@@ -59,8 +60,9 @@ def frames_hash(folder: Path) -> str:
 
 
 def numbers(result: dict[str, Any]) -> tuple[str, str]:
-    """A hash of everything but timings, and the errors in words."""
+    """A hash of everything but timings and the wording of notes, and the errors in words."""
     kept = {key: value for key, value in result.items() if key not in TIMINGS}
+    kept["history"] = [{**entry, "note": ""} if "note" in entry else entry for entry in kept["history"]]
     digest = hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
     errors = " ".join(f"{key['relative_error']:.6g}" for key in result["keyframes"][:6])
     return digest, f"drift {result['mass_drift']:.6g} errors {errors or '-'}"
