@@ -62,10 +62,10 @@ def optimise(problem: BuiltScene, model: Smoke, basis: type, iterations: int) ->
     def evaluate(vector: np.ndarray) -> tuple[float, np.ndarray]:
         forcing = ControlForcing(control, vector)
         try:
-            return rollout.gradient(start, match, forcing).value, forcing.vector_bar
+            return rollout.gradient(start, match, forcing).value, forcing.gradient()[1]
         except KeyfluidError:
             # Forces so strong that the simulation blows up: a point that the line search steps back from.
-            return np.inf, forcing.vector_bar
+            return np.inf, forcing.gradient()[1]
 
     seconds = time.perf_counter()
     rate = 0.02 / (steps * model.dt) ** 2

@@ -125,7 +125,7 @@ def gauss_newton(setting: Setting, inner: int = 8) -> Iterator[tuple[float, floa
             bars = taken[t].adjoint(bars, start)
             forcing.pull(t, {"force": bars["force"]})
             bars = {name: bars[name] for name in start if name in bars}
-        return forcing.vector_bar
+        return forcing.gradient()[1]
 
     vector = control.zeros()
     gap, taken = simulate(vector)

@@ -1,4 +1,4 @@
-"""The gradient of every whole objective, against differences: each control, each price, each blur, 2D and 3D."""
+"""The gradient of every whole objective, against differences: each control, each penalty, each blur, 2D and 3D."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FLAT = {
     "winds": 'method = "adjoint"\nspacing = 0.25\nradius = 0.2',
     "vortices, per step": 'method = "adjoint"\nbasis = "vortices"\nspacing = 0.25\ntime = "step"',
     "both, windows": 'method = "adjoint"\nbasis = "winds+vortices"\nspacing = 0.3\ntime = "windows"\nwindow = 2',
-    "dense, priced": 'method = "adjoint"\nbasis = "dense"\nalpha = 3.0\nbeta = 2.0\ntime = "constant"',
+    "dense, penalised": 'method = "adjoint"\nbasis = "dense"\nalpha = 3.0\nbeta = 2.0\ntime = "constant"',
     "dense potential": 'method = "adjoint"\nbasis = "dense-potential"\nshear = 0.0',
     "spectral": 'method = "spectral"\nshear = 5.0',
     "spectral, blurred": 'method = "spectral"\ncutoff = 3\ngamma = "blur"\nblur = [0.05]\nwindow = 2',
@@ -114,10 +114,10 @@ def test_the_gradient_of_a_window_that_begins_and_ends_in_given_states():
 
 
 def test_a_wrong_gradient_is_noticed(monkeypatch):
-    """The price of a force without its factor two: slope 1."""
+    """The penalty on a force without its factor two: slope 1."""
     from keyfluid.objectives.force import ForcePenalty
 
     right = ForcePenalty.term
     monkeypatch.setattr(ForcePenalty, "term", lambda self, f: (right(self, f)[0], 0.5 * right(self, f)[1]))
-    slope, _ = slope_of(flat(FLAT["dense, priced"] + "\ncoarse = 0", "float64"))
+    slope, _ = slope_of(flat(FLAT["dense, penalised"] + "\ncoarse = 0", "float64"))
     assert slope < 1.5

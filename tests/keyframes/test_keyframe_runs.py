@@ -82,7 +82,7 @@ def test_three_dimensions():
     assert errors(result)[0] < 0.5
 
 
-def test_the_price_of_shear_keeps_the_flow_honest():
+def test_the_penalty_on_shear_keeps_the_flow_honest():
     carried = {}
     for shear in (0.0, 3.0):
         control = f'[control]\nmethod = "spectral"\ncoarse = 0\niterations = 60\nshear = {shear}'

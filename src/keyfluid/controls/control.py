@@ -99,8 +99,7 @@ class Penalty(Protocol):
 
 
 class ControlForcing:
-    """Forces of a control vector for a rollout; its gradient is `vector_bar`, that of penalties included, their value
-    `price`.
+    """Forces of a control vector for a rollout; after its adjoint sweep `gradient` has their share of the objective.
 
     others: what else acts on a step, such as emissions, or a force beside the control's; source_penalty: of what is
     added to a level set. Steps that share a force, those of a window, are spread and gathered as one.
@@ -119,14 +118,13 @@ class ControlForcing:
         self._force = _Shared(control, vector[: control.own], penalty)
         self._source = None if sources is None else _Shared(sources, vector[control.own :], source_penalty)
 
-    @property
-    def price(self) -> float:
-        return self._force.finish().price + (self._source.finish().price if self._source is not None else 0.0)
-
-    @property
-    def vector_bar(self) -> np.ndarray:
-        own = self._force.finish().bar
-        return own if self._source is None else np.concatenate([own, self._source.finish().bar])
+    def gradient(self) -> tuple[float, np.ndarray]:
+        """The penalties' value, and the derivative of all by the vector."""
+        self._force.finish()
+        if self._source is None:
+            return self._force.paid, self._force.bar
+        self._source.finish()
+        return self._force.paid + self._source.paid, np.concatenate([self._force.bar, self._source.bar])
 
     def inputs(self, step: int) -> Mapping[str, Field]:
         inputs = dict(self._others(step))
@@ -150,7 +148,7 @@ class _Shared:
     def __init__(self, control: Control, vector: np.ndarray, penalty: Penalty | None) -> None:
         self.control, self.vector, self.penalty = control, vector, penalty
         self.bar = np.zeros(control.own, control.basis.dtype)
-        self.price = 0.0
+        self.paid = 0.0
         self._made: tuple[Row, Field | None] = ((), None)
         self._waiting: list[int] = []
         self._sum: Field | None = None
@@ -173,17 +171,16 @@ class _Shared:
         elif bar is not None and self._sum is not None:
             add_scaled(1.0, bar.data, self._sum.data)
 
-    def finish(self) -> _Shared:
+    def finish(self) -> None:
         """Gather what waits."""
         if self._waiting:
             step, count, total = self._waiting[0], len(self._waiting), self._sum
             field = self.at(step) if self.penalty is not None else None
             if self.penalty is not None and field is not None:
                 term, term_bar = self.penalty.term(field)
-                self.price += count * term
+                self.paid += count * term
                 total = total if total is not None else field.zeros_like()
                 add_scaled(count, term_bar.data, total.data)
             if total is not None:
                 self.control.pull(step, total, self.bar)
             self._waiting, self._sum = [], None
-        return self

@@ -1,6 +1,6 @@
 """The objective of a stage as a function of its control vector, with its gradient by the adjoint method.
 
-phi(u) = phi_keys(q(u)) + shear + sum_t price(M_t u)                     [McNamara 2004, eq. 2; Tang 2021, eq. 6]
+phi(u) = phi_keys(q(u)) + shear + sum_t penalty(M_t u)                     [McNamara 2004, eq. 2; Tang 2021, eq. 6]
 """
 
 from __future__ import annotations
@@ -63,16 +63,16 @@ def velocity_keys(problem: Problem, window: Window) -> list[VelocityKey]:
 
 
 def goal_terms(problem: Problem, window: Window, goal: Goal) -> list[Scaled]:
-    """The distance of the window's last state to another, each field by its own size, at the goal's price."""
+    """The distance of the window's last state to another, each field by its own size, at the goal's penalty."""
     step = window.last * (problem.steps_per_frame or 1)
     state = state_on(problem, goal.state)
     keys = [DensityKey(step, name, state[name]) for name in problem.densities if np.any(state[name].data)]
     velocity = state["velocity"]
     speed = root_mean_square(velocity)
-    parts: list[Scaled] = [Scaled(DensityMatch([key]), goal.price) for key in keys]
+    parts: list[Scaled] = [Scaled(DensityMatch([key]), goal.penalty) for key in keys]
     if speed > 0:
         everywhere = velocity.like(np.ones_like(velocity.data))
-        parts.append(Scaled(VelocityMatch([VelocityKey(step, velocity, everywhere, speed)]), goal.price))
+        parts.append(Scaled(VelocityMatch([VelocityKey(step, velocity, everywhere, speed)]), goal.penalty))
     return parts
 
 
@@ -86,7 +86,7 @@ class Goal:
     """A state that a window should end in, beside its keyframes, and what a miss costs."""
 
     state: State
-    price: float
+    penalty: float
 
 
 def memory_plan(stage: Stage, settings: SearchNumbers) -> MemoryPlan:
@@ -151,11 +151,11 @@ class Evaluation:
         self._objective = SumOfObjectives([*matches, *([self.flows] if self.flows else []), *ends, *shear])
         scale = sum(part.scale for part in matches) or 1.0
         cells = self.dt / problem.grid.spacing
-        self._price = self._source_price = None
+        self._penalty = self._source_penalty = None
         if settings.alpha > 0 or settings.beta > 0:
-            self._price = ForcePenalty(settings.alpha, settings.beta, (cells * self.dt) ** 2 / (2 * scale))
+            self._penalty = ForcePenalty(settings.alpha, settings.beta, (cells * self.dt) ** 2 / (2 * scale))
         if settings.sources and settings.source_alpha > 0:
-            self._source_price = ForcePenalty(settings.source_alpha, 0.0, cells**2 / (2 * scale))
+            self._source_penalty = ForcePenalty(settings.source_alpha, 0.0, cells**2 / (2 * scale))
         self.evaluations = 0
 
     @property
@@ -175,14 +175,15 @@ class Evaluation:
         return math.sqrt(sum(w * e * e for w, e in squares) / total) if total > 0 else 0.0
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
-        forcing = ControlForcing(self.control, vector, self._price, self._others, self._source_price)
+        forcing = ControlForcing(self.control, vector, self._penalty, self._others, self._source_penalty)
         self.evaluations += 1
         try:
             gradient = self._rollout.gradient(self._state, self._objective, forcing)
         except BlowUp:
             # Forces so strong that the simulation blows up: a point that the line search steps back from.
-            return math.inf, forcing.vector_bar
-        return gradient.value + forcing.price, forcing.vector_bar
+            return math.inf, forcing.gradient()[1]
+        penalty, vector_bar = forcing.gradient()
+        return gradient.value + penalty, vector_bar
 
     def require_sense(self, vector: np.ndarray) -> None:
         """Raise BlowUp if the smoke has left all sense before the search begins: no force found later would help, and

@@ -101,16 +101,16 @@ class OptimisedSettings(Table):
     levels: Annotated[int, whole(1, 12)] | None = Field(default=None, description="of the pyramid; default 4")
     alpha: Multiplier | None = Field(
         default=None,
-        description="alpha: price of the forces' squares, in the papers' units (cells and steps), as in McNamara's eq. "
-        "2 for adjoint and in Tang's eq. 6 for spectral, where the same number weighs half as much; default 0",
+        description="alpha: penalty on the forces' squares, in the papers' units (cells and steps), as in McNamara's "
+        "eq. 2 for adjoint and in Tang's eq. 6 for spectral, where the same number weighs half as much; default 0",
     )
     beta: Multiplier | None = Field(
         default=None,
-        description="beta (eq. 6): price of the squares of the forces' differences, in the papers' units; default 0",
+        description="beta (eq. 6): penalty on the squares of the forces' differences, in the papers' units; default 0",
     )
     shear: Multiplier | None = Field(
         default=None,
-        description="price of velocity differences within a cell and a step; keeps flows such that the grid can "
+        description="penalty on velocity differences within a cell and a step; keeps flows such that the grid can "
         "follow them, or the match is the grid's blur and not the flow's; default 1 in 2D, 3 in 3D, 0 for liquids and "
         "where a run is edited, whose own flow would pay too",
     )
@@ -170,7 +170,7 @@ class AdjointSettings(OptimisedSettings):
         description="of a liquid: Gaussian sources, which add to its level set, on the winds' lattice beside them",
     )
     source_alpha: Coefficient | None = Field(
-        default=None, description="price of the sources' squares, in cells of the level set and steps; default 0.01"
+        default=None, description="penalty on the sources' squares, in cells of the level set and steps; default 0.01"
     )
     act: Annotated[list[int], Wants("two frames, the first below the second", _is_span)] | None = Field(
         default=None, description="frames between which the control acts: after an impact, say; default: all"

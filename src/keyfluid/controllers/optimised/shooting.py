@@ -2,7 +2,7 @@
 
     round 0       the windows of layer 0, each from the keyframe at its first frame, at rest
     round n       the windows of layer n mod 2, each from the state that the other layer has there and with its
-                  forces, to the keyframes and to the state that the other layer has at its end, at a price that rises
+                  forces, to the keyframes and to the other layer's state at its end, with a penalty that rises
     until         the jump from one window's end to the next one's start is below 1 %, or the rounds are used up
     closing       the last layer once more, in order, each window from where the one before really ended
 
@@ -42,8 +42,8 @@ from keyfluid.threads import threads
 AGREE = 0.01
 """Layers agree when no jump exceeds this share of what is there."""
 
-_PRICE, _RISE = 1.0, 3.0
-"""The price of missing the other layer's state in round 1, and its rise from round to round."""
+_PENALTY, _RISE = 1.0, 3.0
+"""The penalty for missing the other layer's state in round 1, and its rise from round to round."""
 
 _CLOSING = 0.3
 """The same in the closing, where the state at a window's end only says what the next window will find useful."""
@@ -126,7 +126,7 @@ class Shooting:
     def _task(self, before: Round, number: int, window: Window) -> WindowTask:
         states = {frame: state for found in before.found for frame, state in found.states.items()}
         start = states[window.first] if window.first > self.layers[0][0].first else None
-        goal = Goal(states[window.last], _price(number)) if window.last < self.layers[0][-1].last else None
+        goal = Goal(states[window.last], _penalty(number)) if window.last < self.layers[0][-1].last else None
         forces = self._forces(before, before.found)
         control = self.controls[window]
         steps = range(control.timing.first, control.timing.first + control.timing.steps)
@@ -241,8 +241,8 @@ def share_memory(problem: Problem, settings: SearchNumbers) -> tuple[int, Search
     return count, replace(settings, budget=limit // count)
 
 
-def _price(number: int) -> float:
-    return _PRICE * _RISE ** (number - 1)
+def _penalty(number: int) -> float:
+    return _PENALTY * _RISE ** (number - 1)
 
 
 def _jump(end: Field, start: Field) -> float:

@@ -26,7 +26,7 @@ def test_alpha_is_the_papers(method):
 
     adjoint: 1/2 (D + alpha F) [McNamara 2004, eq. 2]; spectral: D + alpha / 2 F [Tang 2021, eq. 6].
     """
-    free, priced = evaluation(method, 0.0), evaluation(method, ALPHA)
+    free, penalised = evaluation(method, 0.0), evaluation(method, ALPHA)
     problem, scale = free.problem, free.match.scale
     x = 0.3 * np.random.default_rng(5).standard_normal(free.control.count)
     forces = [free.control.force(x, step).data * free.dt**2 / problem.grid.spacing for step in range(problem.frames)]
@@ -39,4 +39,4 @@ def test_alpha_is_the_papers(method):
     else:
         objective = (distance + ALPHA / 2 * squares) / (2 * scale)
     assert ALPHA * squares > 0.05 * distance
-    assert priced(x)[0] == pytest.approx(objective, rel=1e-12)
+    assert penalised(x)[0] == pytest.approx(objective, rel=1e-12)
