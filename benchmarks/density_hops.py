@@ -9,8 +9,8 @@ of keyfluid, at most three deep. A hop is a distinct function of keyfluid that h
 (anywhere on the call stack) while another function does, or that is running when `save_arrays` is called. Functions
 that only look at the density, such as metrics, are no hops; comprehensions belong to their function.
 
-Hops that hand on a table though the array exists already are marked "copy": the scene on its way to scene.toml and to
-the fingerprint of the run. They are counted, and can be told apart.
+Two kinds of hops are off the way, and are told apart: "copy", a table handed on though the array exists already (the
+scene on its way to scene.toml and to the fingerprint of the run), and "check", seen only while the scene is checked.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ vdb = false
 video = false
 """
 DEEPEST = 3
+OFF_THE_WAY = ("copy", "check")
 
 
 class Watcher:
@@ -74,9 +75,11 @@ class Watcher:
             frame = frame.f_back
         if form == "table" and "array" in self.hops.values():
             form = "copy"
+        checked = False
         for hop in reversed(stack):
-            if self.hops.get(hop) in (None, "copy"):
-                self.hops[hop] = form
+            checked = checked or hop.endswith((":check", ":Wants.check", ":_keep_apart"))
+            if self.hops.get(hop) in (None, *OFF_THE_WAY):
+                self.hops[hop] = "check" if checked else form
 
     def form(self, value: Any, depth: int) -> str:
         """Which form of the density a value is, or holds; "" for none."""
@@ -121,4 +124,4 @@ if __name__ == "__main__":
     found = hops()
     for hop, form in found.items():
         print(f"{form:6s} {hop}")
-    print(f"{len(found)} hops")
+    print(f"{len(found)} hops, {sum(form not in OFF_THE_WAY for form in found.values())} of them on the way")

@@ -88,7 +88,7 @@ class Field:
         """The shaped view of a field with a single component."""
         if len(self.kind.places(self.grid.dim)) != 1:
             raise KeyfluidError(f"field: {self.kind.value} have several components; ask for component(a)")
-        return self.component(0)
+        return self.data.reshape(self.grid.layout(self.kind).shapes[0])
 
     def like(self, data: np.ndarray) -> Field:
         return Field(self.grid, self.kind, data)

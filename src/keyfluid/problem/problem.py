@@ -164,10 +164,6 @@ class Problem(ABC):
         """`control.method`."""
         return str(getattr(self.control, "method"))  # noqa: B009
 
-    def amount(self, values: np.ndarray) -> np.ndarray:
-        """What counts as matter in a cell."""
-        return self.fluid.amount(values, self.grid.spacing)
-
     @abstractmethod
     def coarser(self, factor: int) -> Problem:
         """The same problem with `factor` times fewer cells per axis; raises if that grid can't hold it."""

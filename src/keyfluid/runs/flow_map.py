@@ -73,4 +73,4 @@ def transported(problem: Problem, field: str, steps: Iterable[tuple[float, float
             elif source.density is not None:
                 gained += share * inside * source.density
                 share *= 1 - inside
-    return gained + share * paths.read(problem.amount(problem.densities[field].array))
+    return gained + share * paths.read(problem.fluid.amount(problem.densities[field].array, problem.grid.spacing))

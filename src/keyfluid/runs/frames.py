@@ -82,7 +82,9 @@ class Frames:
         stored = self.store.read(index)
         record = stored.record(self._problem.grid, self._problem.densities)
         values = {name: record.state[name].array for name in self._problem.densities}
-        densities = {name: self._problem.amount(array) for name, array in values.items()}
+        densities = {
+            name: self._problem.fluid.amount(array, self._problem.grid.spacing) for name, array in values.items()
+        }
         return Frame(
             index, densities, record.state["velocity"], record.force, record.carriers, stored.meta,
             dict(record.particles), values.get("surface"),

@@ -43,15 +43,15 @@ class Recorder:
 
     def frame(self, record: FrameRecord) -> None:
         index, state = record.index, record.state
-        densities = {name: self.problem.amount(state[name].array) for name in self.problem.densities}
-        volume = self.problem.grid.cell_volume
+        fluid, grid = self.problem.fluid, self.problem.grid
+        densities = {name: fluid.amount(state[name].array, grid.spacing) for name in self.problem.densities}
         for name, field in state.items():
             field.require_finite(f"frame {index}: {name}")
         seconds = [seconds for seconds, _ in record.carriers]
         meta: FrameMeta = {
             "index": index,
             "time": index / self.problem.fps,
-            "mass": {n: float(np.sum(d, dtype=np.float64)) * volume for n, d in densities.items()},
+            "mass": {n: float(np.sum(d, dtype=np.float64)) * grid.cell_volume for n, d in densities.items()},
             "emitted": dict(record.emitted),
             "divergence": metrics.worst_divergence(self.problem, record),
             "numbers": dict(record.numbers),

@@ -141,6 +141,7 @@ def _mass_gap(problem: Problem) -> float:
     gaps = [0.0]
     for key in problem.keyframes:
         if key.mask is None and not problem.sources:
-            there = float(np.sum(problem.amount(problem.densities[key.field].data), dtype=np.float64))
+            start = problem.fluid.amount(problem.densities[key.field].data, problem.grid.spacing)
+            there = float(np.sum(start, dtype=np.float64))
             gaps.append(abs(float(np.sum(key.target, dtype=np.float64)) / there - 1) if there > 0 else 1.0)
     return max(gaps)

@@ -85,7 +85,7 @@ def _farthest(problem: Problem, window: Window) -> float:
     if problem.edit is not None:
         starts = own_frame(problem, problem.edit, problem.edit.first).state
     for name in problem.densities:
-        here = problem.amount(starts[name].array)
+        here = problem.fluid.amount(starts[name].array, problem.grid.spacing)
         for key in problem.keyframes:
             if key.field != name:
                 continue

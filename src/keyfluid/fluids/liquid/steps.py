@@ -99,5 +99,5 @@ class LiquidWatch(Observer):
         self.churn = float(np.sum(np.abs(then - there)) / max(np.sum(there), 1e-300))
 
     def _gained(self, before: Field, after: Field) -> float:
-        was, now = (field.like(self.problem.amount(field.data)).integral() for field in (before, after))
+        was, now = (field.like(filled(field.data, field.grid.spacing)).integral() for field in (before, after))
         return now - was

@@ -22,7 +22,7 @@ import numpy as np
 from keyfluid.errors import BlowUp
 from keyfluid.fields import Field, density
 from keyfluid.fluids.smoke.steps import SmokeSteps
-from keyfluid.grid import Grid
+from keyfluid.grid import Grid, Kind
 from keyfluid.models.smoke import SmokeOptions
 from keyfluid.objectives import DensityKey, DensityMatch
 from keyfluid.operators.blur import Blur, gaussian_blur, gaussian_pyramid
@@ -50,7 +50,7 @@ class SmokeFluid(Fluid):
         return sum(abs(self.buoyancy) * value for value in densities)
 
     def initial(self, grid: Grid, dtype: np.dtype, values: np.ndarray, bodies: Sequence[TargetBody]) -> Field:
-        return density(grid, values, dtype)
+        return Field.of(grid, Kind.CENTRES, values, dtype=dtype)
 
     def wanted(self, problem: Problem, key: Keyframe) -> np.ndarray:
         return key.target

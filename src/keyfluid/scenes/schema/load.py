@@ -33,9 +33,9 @@ def load_scene(source: str | Path, overrides: Sequence[str] = ()) -> Scene:
     absolute in the result.
     """
     if isinstance(source, str) and ("\n" in source or "=" in source):
-        return scene_from(parse_toml(source, "scene"), Path.cwd(), overrides)
+        return _checked(parse_toml(source, "scene"), Path.cwd(), overrides)
     path = Path(source)
-    return scene_from(parse_toml(_read(path), path.name), path.absolute().parent, overrides)
+    return _checked(parse_toml(_read(path), path.name), path.absolute().parent, overrides)
 
 
 def scene_from(data: Mapping[str, Any], folder: Path | None = None, overrides: Sequence[str] = ()) -> Scene:
@@ -44,9 +44,13 @@ def scene_from(data: Mapping[str, Any], folder: Path | None = None, overrides: S
         content = _copied(data)
     except RecursionError:
         raise SceneErrors([SceneError("scene", _TOO_DEEP)]) from None
+    return _checked(content, folder or Path.cwd(), overrides)
+
+
+def _checked(content: dict[str, Any], folder: Path, overrides: Sequence[str]) -> Scene:
     raise_any(apply_overrides(content, overrides))
     try:
-        scene = Scene.model_validate(content, context={"folder": folder or Path.cwd()})
+        scene = Scene.model_validate(content, context={"folder": folder})
     except ValidationError as error:
         raise from_validation(error, content, Scene) from None
     raise_any(check(scene))
