@@ -161,8 +161,8 @@ def main(listed: bool) -> None:
     if listed:
         print(*(f"        {cells}: {n}" for cells, n in built.items()), sep="\n")
     hops = density_hops.hops()
-    copies = list(hops.values()).count("copy")
-    print(f"{len(hops):6d}  hops of a density from TOML to frame, {copies} of them for copies of the scene")
+    way = sum(form not in density_hops.OFF_THE_WAY for form in hops.values())
+    print(f"{way:6d}  hops of a density from TOML to frame, and {len(hops) - way} in checks and copies of the scene")
     if listed:
         print(*(f"        {form:6s} {hop}" for hop, form in hops.items()), sep="\n")
     print(f"{lines():6d}  lines of src")
