@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from keyfluid.fields import Field
+from keyfluid.fluids.smoke.fluid import SmokeFluid
 from keyfluid.grid import Grid, Kind
 from keyfluid.runs.flow_map import FlowMap, transported
 
@@ -38,7 +39,7 @@ def test_a_rotation_takes_every_path_to_its_place():
 
 def problem(grid, start, sources=()):
     return SimpleNamespace(
-        grid=grid, fps=10.0, densities={"density": start}, sources=list(sources), amount=lambda values: values
+        grid=grid, fps=10.0, densities={"density": start}, sources=list(sources), fluid=SmokeFluid(viscosity=0.0)
     )
 
 
