@@ -10,10 +10,12 @@ TOOLS := .venv-tools
 .PHONY: demo test lint bench results torture torture-atheris lock audit clean
 
 # Only what requirements.lock names, in the files whose hashes it lists; nothing is resolved or fetched beyond it.
-$(READY): pyproject.toml requirements.lock
+# ducc0 goes to a folder of its own, which only its tests look at: it is under the GPL, and changes the last bits.
+$(READY): pyproject.toml requirements.lock requirements-ducc0.lock
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/$(PIP) --require-hashes -r requirements.lock
 	$(BIN)/$(PIP) --no-build-isolation --no-deps -e .
+	-$(BIN)/$(PIP) --require-hashes --no-deps --upgrade --target $(VENV)/ducc0 -r requirements-ducc0.lock
 	@touch $@
 
 demo: $(READY)       ## the main job, small: pictures in out/demo
@@ -39,6 +41,9 @@ lock:                ## requirements.lock again from pyproject.toml, with the ne
 	$(TOOLS)/bin/uv pip compile --quiet --no-config --upgrade --universal --python-version 3.11 --generate-hashes \
 	    --no-annotate --custom-compile-command "make lock" --extra dev --extra mesh --extra video \
 	    pyproject.toml --output-file requirements.lock
+	echo "ducc0>=0.34" | $(TOOLS)/bin/uv pip compile --quiet --no-config --upgrade --universal --python-version 3.11 \
+	    --generate-hashes --no-annotate --no-deps --custom-compile-command "make lock" - \
+	    --output-file requirements-ducc0.lock
 	rm -rf $(TOOLS)
 
 audit:               ## known advisories for the lock and the lower bounds (Error 1), or nobody to ask (Error 2)

@@ -98,7 +98,7 @@ def judged(answers: list[dict[str, Any]], pins: list[Pin]) -> tuple[list[str], l
 
 
 def main() -> int:
-    pins = locked((ROOT / "requirements.lock").read_text(encoding="utf-8"))
+    pins = [pin for path in sorted(ROOT.glob("requirements*.lock")) for pin in locked(path.read_text(encoding="utf-8"))]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     bounds = [(canonicalize_name(each.name), lower_bound(each)) for each in requirements(project)]
     for service in SERVICES:

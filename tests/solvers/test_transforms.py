@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -61,6 +65,19 @@ def test_threads_change_no_bit(shape: tuple[int, ...]) -> None:
             results.append(diagonal(q, axes, scale))
         set_threads(1)
         np.testing.assert_array_equal(*results)
+
+
+BESIDE = Path(sys.prefix) / "ducc0"
+"""Where the Makefile puts ducc0, so that nothing but this test uses it."""
+
+
+@pytest.mark.skipif(transforms.ducc0 is not None or not BESIDE.is_dir(), reason="ducc0 is in use, or not installed")
+def test_all_of_this_with_ducc0() -> None:
+    path = os.pathsep.join([str(BESIDE), *filter(None, sys.path)])
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rs", __file__]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "not installed (extra" not in done.stdout, "the tests ran without it"
 
 
 @pytest.mark.skipif(transforms.ducc0 is None, reason="ducc0 is not installed (extra 'fast')")

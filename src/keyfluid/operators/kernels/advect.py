@@ -7,7 +7,8 @@ the diagonal. An empty tableau means *shared feet*: displacements were traced at
 
 `lattices` and `bases` (rows.py) have a row for each velocity component, then one for the carried quantity, then one for
 each component of the centred displacement. `points` is the lattice whose values are computed, as a tuple: its length,
-`axes`, is known when a kernel is compiled, which drops what the other number of dimensions needs.
+`axes`, is known when a kernel is compiled, which drops what the other number of dimensions needs. (Two files, one for
+each number of dimensions, gave the same bits in 0.99 to 1.04 of the time, whole gradients at 64^2 to 128^3.)
 
 Each slab has a stretch of the work arrays (`work_arrays` makes them; as arguments they are known not to overlap):
 
