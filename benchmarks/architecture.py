@@ -33,7 +33,7 @@ WORDS = {
     "blender": "the add-on; talks to the command line only",
     "cluster": "who computes: local processes, Dask",
     "runs": "a run: frames, checkpoints, outputs, resume",
-    "scenes": "TOML tables, checks, scene to problem",
+    "scenes": "scenes from Python: load, dump, schema",
     "scenes/build": "scene to problem, on the grid",
     "scenes/schema": "the TOML tables",
     "shapes": "text, images, meshes, analytic shapes",
