@@ -62,6 +62,7 @@ def faults_of(text, overrides=(), folder=None):
         (["smoke.field=[{name='a'},{name='a'}]"], "smoke.field[1].name", "another field"),
         (["smoke.field=[{name='vel'}]"], "smoke.field[0].name", "another grid"),
         (["smoke.field=[{name='a',colour='oragne'}]"], "smoke.field[0].colour", "did you mean 'orange'"),
+        (["smoke={}", "liquid={colour='oragne'}"], "liquid.colour", "did you mean 'orange'"),
         (["source=[{shape='disk',rate=1,density=1}]"], "source[0].rate", "keep only one"),
         (["source=[{shape='disk',start=40}]"], "source[0].start", "0 to 39"),
         (["source=[{shape='disk',start=9,stop=5}]"], "source[0].stop", "not after start"),

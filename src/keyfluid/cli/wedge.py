@@ -34,10 +34,7 @@ def variants(changes: Sequence[str]) -> dict[str, list[str]]:
 
 def contact_sheet(path: Path, results: Mapping[str, RunResult]) -> None:
     """The last frame of each run, with its label."""
-    pictures = []
-    for result in results.values():
-        last = result.frames[-1]
-        pictures.append(Painter(result.problem, 384).picture(last.densities, last.index))
+    pictures = [Painter(run.problem, 384).frame(run.frames, run.frames[-1].index) for run in results.values()]
     labels = [_short(label) for label in results]
     save_png(path, filmstrip(pictures, labels, columns=min(6, len(pictures)), tile=320))
 

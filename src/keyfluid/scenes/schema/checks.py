@@ -77,7 +77,7 @@ def _fields(scene: Scene) -> Iterator[SceneError]:
             yield SceneError(f"{path}.name", f"{field.name!r} is the name of another field; choose a new one")
         if field.name in scene.fluid.reserved:
             yield SceneError(f"{path}.name", f"{field.name!r} names another grid in VDB files; choose a new one")
-        yield from _colour(f"{path}.colour", field.colour)
+        yield from _colour(scene.fluid.colour_key.format(i), field.colour)
     for path, entry in all_bodies(scene):
         if isinstance(entry, Initial | Source | KeyframeEntry) and entry.field not in (None, *names):
             guess = nearest(str(entry.field), names)

@@ -21,11 +21,13 @@ class FluidTable(Table):
     """A fluid's table. `initial`: bodies at the start (field, density, velocity, mass); `field`: kinds (name, colour).
 
     table      its key in the scene
+    colour_key the key path of the colour of one of its fields, by the field's number
     reserved   names that its fields can't have
     reusable   whether other scenes can take frames of its runs, or edit them
     """
 
     table: ClassVar[str]
+    colour_key: ClassVar[str]
     reserved: ClassVar[tuple[str, ...]] = ()
     reusable: ClassVar[bool] = False
 

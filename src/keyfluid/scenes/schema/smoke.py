@@ -54,6 +54,7 @@ class SmokeTable(FluidTable):
     """The smoke and how the air under it behaves."""
 
     table: ClassVar[str] = "smoke"
+    colour_key: ClassVar[str] = "smoke.field[{}].colour"
     reserved: ClassVar[tuple[str, ...]] = ("vel", "velocity", "force", "target", "temperature", "Cd", "surface")
     reusable: ClassVar[bool] = True
 
