@@ -44,7 +44,7 @@ def go_on_with(place: RunFolder, scene: Scene, from_frames: bool, accept: bool) 
 
 
 def _acceptable(keys: list[str], from_frames: bool) -> bool:
-    """Of a changed scene only methods that go through time once can make anything, and only on the same grid."""
+    """Whether a run can continue: only methods that go through time once can, and only on the same grid."""
     if not keys:
         return True
     return from_frames and not any(line.removeprefix("the content of ").startswith(_FIXED) for line in keys)

@@ -40,7 +40,7 @@ def estimate(problem: BuiltScene, plan: Plan) -> Estimate:
 
 
 def _likely_steps(problem: BuiltScene) -> int:
-    """Of a frame with "auto", from the winds and the speed that lifted smoke reaches over half the domain."""
+    """Steps of a frame with "auto", from the winds and the speed that lifted smoke reaches over half the domain."""
     lift = problem.fluid.acceleration([max(problem.peaks.values(), default=1.0)])
     rising = math.sqrt(lift * problem.grid.size[problem.up])
     blown = [max(map(abs, source.velocity)) for source in problem.sources if source.velocity is not None]

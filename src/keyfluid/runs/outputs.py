@@ -178,7 +178,7 @@ def curves_of(history: Iterable[Mapping[str, Any]]) -> dict[str, tuple[list[floa
 
 
 def versions() -> dict[str, str]:
-    """Of what computed the run."""
+    """Versions of the software that computed the run."""
     from importlib.metadata import version
 
     parts = {"keyfluid": __version__, "python": platform.python_version(), "machine": platform.machine()}

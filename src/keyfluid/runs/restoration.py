@@ -27,15 +27,15 @@ class Resumption:
 
 
 class Restoration:
-    """Of the run of `problem` in a folder."""
+    """Finds where the run of `problem` in a folder can continue."""
 
     def __init__(self, folder: RunFolder, problem: Problem) -> None:
         self.folder, self.problem = folder, problem
         self._films = controller_for(problem.method)
 
     def is_whole(self) -> bool:
-        """Of a run that has ended: are its frames as they were written? If not, and if they can't be filmed again from
-        the checkpoint, says so. Its checkpoint may be gone."""
+        """Whether a finished run's frames are as they were written; raises if they are not and can't be filmed again
+        from the checkpoint, which may be gone."""
         try:
             self._check_frames(self.problem.frames)
         except KeyfluidError:
@@ -99,7 +99,7 @@ class Restoration:
                 raise KeyfluidError(f"{error}; {self._way_out(index - 1, 'recomputes it')}") from None
 
     def _way_out(self, whole: int, what: str) -> str:
-        """Of damage: from the last frame that is whole, where a method can begin from one."""
+        """What to do about damage: resume from the last whole frame, where the method can start from one."""
         if whole >= 0 and self._films.begins_from_frames:
             return f"keyfluid resume {self.folder.path} --from {whole} {what}"
         return "run the scene again with --overwrite"

@@ -76,7 +76,7 @@ def read_tree(document: Json) -> NodeTree:
 
 
 def read_primitives(file: GltfFile, tree: NodeTree) -> list[Primitive]:
-    """Of all nodes of the scene, in their order; at least one. Nodes that show the same mesh share its arrays."""
+    """The primitives of all nodes, in their order; at least one. Nodes that show the same mesh share its arrays."""
     read = AccessorReader(file)
     meshes: dict[int, list[tuple[np.ndarray, np.ndarray, Json]]] = {}
     found: list[Primitive] = []

@@ -36,7 +36,7 @@ class OptimisedKeyframes(Method):
     def run(self, plan: Plan, shell: Shell) -> None:
         assert isinstance(plan, OptimisedPlan)
         if plan.settings.schedule == "shooting":
-            Shooting(plan.problem, plan.settings, plan.workers, shell).run()
+            Shooting(plan.problem, plan.settings, plan.stages, plan.workers, shell).run()
         else:
             _run_in_order(plan, shell)
 

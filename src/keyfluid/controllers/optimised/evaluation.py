@@ -39,7 +39,7 @@ from keyfluid.rollout.allocation import choose_allocation
 from keyfluid.rollout.rollout import Model
 
 SHARE = 0.6
-"""Of the machine's memory that an optimisation takes unless the scene says otherwise."""
+"""Share of the machine's memory that an optimisation takes unless the scene gives control.memory."""
 
 
 def picture_keys(problem: Problem, window: Window) -> list[PictureKey]:

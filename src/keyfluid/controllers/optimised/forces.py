@@ -29,7 +29,7 @@ class JoinedForces:
         return total
 
     def coefficients(self, step: int) -> np.ndarray:
-        """Of the force at a step, where all controls have one basis and one of them acts."""
+        """Coefficients of the force at a step; requires that all controls have one basis and one of them acts."""
         parts = [mixed for control, vector in self.parts if (mixed := control.mixed(vector, step)) is not None]
         return parts[0]
 

@@ -26,7 +26,7 @@ from keyfluid.controllers.optimised.forces import JoinedForces
 from keyfluid.controllers.optimised.layers import keyframes_at_rest, plan_layers
 from keyfluid.controllers.optimised.replay import replay
 from keyfluid.controllers.optimised.settings import SearchNumbers
-from keyfluid.controllers.optimised.stages import plan_stages
+from keyfluid.controllers.optimised.stages import Stage, plan_stages
 from keyfluid.controllers.optimised.window_task import WindowFound, WindowTask
 from keyfluid.controllers.optimised.windows import Window
 from keyfluid.controllers.optimised.workers import Solver, solving
@@ -67,13 +67,14 @@ class Round:
 
 
 class Shooting:
-    """The rounds of one run."""
+    """The rounds of one run; stages: those of every window of both layers."""
 
-    def __init__(self, problem: Problem, settings: SearchNumbers, workers: int, shell: Shell) -> None:
+    def __init__(
+        self, problem: Problem, settings: SearchNumbers, stages: Sequence[Sequence[Stage]], workers: int, shell: Shell
+    ) -> None:
         self.problem, self.settings, self.workers, self.shell = problem, settings, workers, shell
         self.layers = plan_layers(problem, settings.span)
-        windows = {*self.layers[0], *self.layers[1]}
-        self.controls = {window: plan_stages(problem, settings, window)[-1].control for window in windows}
+        self.controls = {found[-1].window: found[-1].control for found in stages}
         self.logged = 0
         """Points of the course so far, those at the start of each search included."""
 

@@ -82,7 +82,7 @@ class Cloud:
             self._grow_targets(first)
 
     def volume(self) -> float:
-        """Of the smoke there is, at its peak density."""
+        """Volume that the smoke fills at its peak density."""
         return self.marker_mass * self.markers.count / self.problem.peaks[self.name]
 
     def emit(self, source: Emission, number: int, step: int, dt: float) -> float:

@@ -44,7 +44,7 @@ class Markers:
         self.old = self.count
 
     def mean_speed(self) -> float:
-        """Of the last step, m/s."""
+        """Mean speed in the last step, m/s."""
         u, v, w = self.before
         return float(np.sqrt(u * u + v * v + w * w).sum(dtype=np.float64)) / max(self.count, 1)
 

@@ -62,7 +62,7 @@ class OuterIteration:
 
     @property
     def objective(self) -> float:
-        """Of eq. 5, with the metric C; densities as v* carries them."""
+        """The objective of eq. 5, with the metric C; densities as v* carries them."""
         return self.match + self.force
 
 

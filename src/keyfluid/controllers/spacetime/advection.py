@@ -134,7 +134,7 @@ class FixedPoint:
     v: np.ndarray
     alpha: float = 1.0
     ceiling: float = 1.0
-    """Of alpha: the outer loop lowers it near the end."""
+    """Upper limit of alpha; the outer loop lowers it near the end."""
     evaluations: int = 0
     moved: float = 0.0
     """Length of the way of v in the last run."""

@@ -37,10 +37,10 @@ from keyfluid.problem.kept import Meta, whole
 from keyfluid.solvers.solenoidal import Solenoidal
 
 FINEST, WIDEST = 0.5, 0.25
-"""Of the Gaussian pyramid: the finest filter in cells, the widest as a share of the longest side."""
+"""The Gaussian pyramid's finest filter in cells, and its widest as a share of the longest side."""
 
 ROUGHLY = 3.0
-"""Of the stop rule's tolerance, while keyframes are approached one by one."""
+"""Factor on the stop rule's tolerance while keyframes are approached one by one."""
 
 HARDLY = 0.2
 """Share of a keyframe that the one before must cover, or they are approached one by one. Of docs/results.md the moving
@@ -342,7 +342,7 @@ def log(shell: Shell, admm: Admm, record: OuterIteration, phase: str, horizon: H
 
 
 def goal_error(goal: DensityGoal, densities: Mapping[str, list[Field]]) -> float:
-    """Of a goal in a trajectory."""
+    """The relative error of a goal in a trajectory."""
     mask = None if goal.mask is None else goal.mask.reshape(-1)
     return relative_error(densities[goal.field][goal.step].data, goal.target.data, mask)
 

@@ -72,7 +72,7 @@ class LiquidFluid(Fluid):
     def match(
         self, problem: Problem, frames: tuple[int, int], blur: float, pyramid: int | None = None
     ) -> SurfaceMatch | None:
-        """Of signed distances; blur: w of gamma."""
+        """The objective compares signed distances; blur: w of gamma."""
         steps, keys = problem.steps_per_frame or 1, []
         for key in problem.keyframes:
             target = distance_wanted(problem, key, key.frame)

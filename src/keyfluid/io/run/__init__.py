@@ -13,4 +13,4 @@ run_folder.py    a run's folder, found to read it or opened to write to it
 """
 
 FORMAT = 2
-"""Of run folders. 1 had no record; 2 lists its files, and frames and checkpoints name their run."""
+"""Version of the format. 1 had no record; 2 lists its files, and frames and checkpoints name their run."""

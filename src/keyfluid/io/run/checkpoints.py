@@ -46,7 +46,7 @@ class ShellMemory(TypedDict, total=False):
 
 
 class _Content(TypedDict):
-    """Of a checkpoint's meta data, what does not concern files."""
+    """A checkpoint's meta data, without what concerns files."""
 
     controller: dict[str, Any]
     shell: ShellMemory
@@ -69,7 +69,7 @@ class Stored:
 
 
 class Checkpoints:
-    """Of the run in a folder; `frames` knows the run and what it may be called."""
+    """The checkpoints of a run folder; `frames` knows the run and what it may be called."""
 
     def __init__(self, frames: FrameFiles, owned: OwnedFolder | None = None) -> None:
         self._frames, self._owned, self._path = frames, owned, frames.root

@@ -22,7 +22,7 @@ from keyfluid.solvers.transforms import BACKEND
 
 _PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "ducc0")
 _FEATURES = ("sse4.2", "avx", "avx2", "fma", "avx512f", "avx512dq", "avx512vl", "neon", "sve")
-"""Of processors: those that decide which instructions compiled kernels use."""
+"""Processor features that decide which instructions compiled kernels use."""
 
 _PICTURED = ("name", "output", "camera", "light")
 """Tables of a scene that decide how it is shown, not what is computed."""
@@ -35,7 +35,7 @@ _NAME_LENGTH = 24
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """Of a run. scene: its tables with a hash in the place of each file.
+    """What a run was computed from. scene: its tables with a hash in the place of each file.
 
     changes: what was changed on the way and accepted; accepted: the names that the run had before.
     """
@@ -54,7 +54,7 @@ class Fingerprint:
 
     @classmethod
     def of(cls, scene: Mapping[str, Any], package: str) -> Fingerprint:
-        """Of a run that begins here and now; `scene` has a hash of its content for every file."""
+        """The fingerprint of a run that starts now; `scene` has a hash of its content for every file."""
         simulated = dict(_simulated(scene))
         content = json.dumps({"format": FORMAT, "scene": simulated, "transforms": BACKEND}, sort_keys=True)
         name = hashlib.sha256(content.encode("utf-8")).hexdigest()[:_NAME_LENGTH]
@@ -63,7 +63,7 @@ class Fingerprint:
 
     @classmethod
     def read(cls, header: Mapping[str, Any]) -> Fingerprint:
-        """Of a folder's record."""
+        """The fingerprint in a folder's record."""
         found = header.get("format")
         if found != FORMAT:
             raise KeyfluidError(

@@ -33,7 +33,7 @@ def frame_files(folder: Path) -> list[Path]:
 
 
 def part_file(slot: str) -> str:
-    """Of a checkpoint's part."""
+    """Name of the file of a checkpoint's part."""
     return f"checkpoint.{slot}.npz"
 
 

@@ -212,7 +212,7 @@ class OwnedFolder:
         os.rename(path, next(free for free in names if not os.path.lexists(free)))
 
     def _size(self, name: str) -> int:
-        """Of a regular file in the folder itself; _UNKNOWN for anything else."""
+        """Size of a regular file in the folder itself; _UNKNOWN for anything else."""
         path = self.path / name
         if not self._is_inside(path):
             return _UNKNOWN

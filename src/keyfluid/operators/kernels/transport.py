@@ -20,8 +20,8 @@ from keyfluid.kernels.lattice import at
 from keyfluid.solvers.kernels.self_advection import spot
 
 WEIGHTS = (5 / 6, 1 / 3, -1 / 6, 0.5, 0.0, 1.0)
-"""Of the cells upstream of a face, downstream of it and second upstream; then a half, and off and on in the run's
-precision: a whole number would turn float32 into float64."""
+"""Weights of the cells upstream of a face, downstream of it and second upstream; then a half, and off and on in the
+run's precision: a whole number would turn float32 into float64."""
 
 ON = 4
 

@@ -24,8 +24,8 @@ from keyfluid.shapes.image import load_brightness
 from keyfluid.shapes.resample import overlap_weights
 
 EXTINCTION = 6.0
-"""Of smoke of density 1, over the longest side. The pictures of a run have 32: there smoke a third of the domain deep
-is all white, so paint on it has no effect and no gradient; here such smoke has 0.86."""
+"""Extinction of smoke of density 1 over the longest side. The pictures of a run have 32: there smoke a third of the
+domain deep is all white, so paint on it has no effect and no gradient; here such smoke has 0.86."""
 
 _AXES = {"z": ((0, 1), (1, 1)), "x": ((2, -1), (1, 1)), "y": ((0, 1), (2, -1))}
 _ASPECT = 0.03

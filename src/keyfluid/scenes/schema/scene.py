@@ -40,7 +40,7 @@ MOST_RESOLUTION = 16384
 MOST_TARGETS = 2000
 """Keyframes of a scene, one for each frame of those with `until`: the target of each is kept in memory."""
 MOST_PLACES = 2000
-"""Of an obstacle's path."""
+"""Places of an obstacle's path, at most."""
 
 Frame = Annotated[int, whole()]
 Boundaries = Annotated[
