@@ -12,23 +12,27 @@ import numpy as np
 
 from keyfluid.controllers.method import Method, OtherRuns, Plan
 from keyfluid.controllers.shell import Checkpoint, Shell, Stopped
-from keyfluid.controllers.spacetime.admm import Admm, FlowSolver, OuterIteration
+from keyfluid.controllers.spacetime.admm import Admm, FlowSolver
 from keyfluid.controllers.spacetime.advection import Advection, DensityGoal
 from keyfluid.controllers.spacetime.flow import FlowEquations
 from keyfluid.controllers.spacetime.gauss_newton import GaussNewton
-from keyfluid.controllers.spacetime.horizon import Horizon, all_windows, stations
+from keyfluid.controllers.spacetime.horizon import Horizon, Outer, all_windows, stations
+from keyfluid.controllers.spacetime.levels import coarser, finer
 from keyfluid.controllers.spacetime.multigrid import Multigrid
 from keyfluid.controllers.spacetime.refuse import refuse
 from keyfluid.controllers.spacetime.replay import Replay, Units
+from keyfluid.controllers.spacetime.rounds import Round, Rounds
 from keyfluid.controllers.spacetime.settings import SpacetimeNumbers, settings_of
 from keyfluid.controllers.step_size import tell_if_fast
-from keyfluid.errors import BlowUp, SceneError
+from keyfluid.errors import BlowUp, KeyfluidError, SceneError
 from keyfluid.fields import Field
+from keyfluid.fluids.smoke.fluid import smoke_of
 from keyfluid.grid import Grid, Kind
 from keyfluid.objectives.density import relative_error
 from keyfluid.operators.advect import Advect
 from keyfluid.operators.base import Operator
 from keyfluid.operators.blur import Blur
+from keyfluid.operators.heat import Heat
 from keyfluid.operators.project import Project
 from keyfluid.operators.step_implicit import StepImplicit
 from keyfluid.operators.transport import Transport
@@ -94,45 +98,67 @@ class Spacetime(Method):
             replay.restore(restored.arrays, whole(restored.meta, "frame"))
             self._replay(plan, shell, restored.arrays.get("u"), replay)
             return
-        horizon, begin = plan.horizon(), None
-        if plan.approaches and (restored is None or restored.meta["phase"] == "approach"):
-            approach = plan.approach()
-            self._windows(plan.roughly(), shell, "approach", approach, restored)
-            begin, horizon.rounds, restored = approach.air, approach.rounds, None
-            del approach
-        self._windows(plan, shell, "optimise", horizon, restored, begin)
+        horizon = self._levels(plan, shell, restored)
         replay = plan.replay(horizon.kick)
         assert horizon.forces is not None
         self._try_in_engine(shell, replay, horizon.forces)
         shell.frame(replay.first())
         self._replay(plan, shell, horizon.forces, replay)
 
+    def _levels(self, plan: SpacetimePlan, shell: Shell, restored: Checkpoint | None) -> Horizon:
+        """From the coarsest grid to the scene's; what was found there, in the scene's cells and steps."""
+        at, begin, rounds = 0, None, 0
+        if restored is not None:
+            at = whole_level(restored.meta)
+        levels = plan.levels
+        for index in range(at, len(levels)):
+            level, last = levels[index], index == len(levels) - 1
+            phase = "optimise" if last else "coarse"
+            horizon = level.horizon()
+            horizon.level, horizon.rounds = index, rounds
+            if index == 0 and level.approaches and (restored is None or restored.meta["phase"] == "approach"):
+                approach = level.approach()
+                self._windows(level.roughly(), shell, "approach", approach, restored)
+                begin, horizon.rounds, restored = approach.air, approach.rounds, None
+                del approach
+            outer = self._windows(level if last else level.roughly(), shell, phase, horizon, restored, begin)
+            restored, rounds = None, horizon.rounds
+            if not last:
+                begin = finer(level, levels[index + 1], outer.v)
+            del outer
+        return horizon
+
     def _windows(
         self, plan: SpacetimePlan, shell: Shell, phase: str, horizon: Horizon, restored: Checkpoint | None,
         begin: np.ndarray | None = None,
-    ) -> None:  # fmt: skip
-        """All windows in their order; the first one begins with the velocities `begin`."""
+    ) -> Outer:  # fmt: skip
+        """All windows in their order, the last of them returned; the first one begins with the velocities `begin`."""
         if restored is not None:
             horizon.restore(restored.arrays, restored.meta)
         while not horizon.done:
-            admm = plan.admm(horizon, begin)
+            outer = plan.outer(horizon, begin)
             if restored is not None:
-                admm.restore(restored.arrays, restored.meta)
+                outer.restore(restored.arrays, restored.meta)
             begin = restored = None
-            self._optimise(shell, phase, horizon, admm)
-            horizon.shift(admm)
-            del admm
+            self._optimise(shell, phase, horizon, outer)
+            horizon.shift(outer)
+        return outer
 
-    def _optimise(self, shell: Shell, phase: str, horizon: Horizon, admm: Admm) -> None:
-        while not admm.done:
+    def _optimise(self, shell: Shell, phase: str, horizon: Horizon, outer: Outer) -> None:
+        while not outer.done:
             if shell.stop_requested:
                 raise Stopped
-            before = admm.fixed_point.evaluations
-            record = admm.advance()
-            shell.count(iterations=1, evaluations=admm.fixed_point.evaluations - before)
-            log(shell, admm, record, phase, horizon)
-            meta: Meta = {"phase": phase, **horizon.meta(), **admm.meta()}
-            shell.checkpoint({**admm.arrays(), **horizon.arrays()}, meta)
+            before = outer.evaluations
+            record = outer.advance()
+            shell.count(iterations=1, evaluations=outer.evaluations - before)
+            log(shell, outer, record, phase, horizon)
+            meta: Meta = {"phase": phase, **horizon.meta(), **outer.meta()}
+            shell.checkpoint({**outer.arrays(), **horizon.arrays()}, meta)
+        if phase == "optimise" and not outer.converged:
+            shell.note(
+                f"stopped after {outer.iteration} rounds, before its stop rule was met: the objective was still falling; "
+                "more may be reached with a larger control.iterations"
+            )
 
     def _try_in_engine(self, shell: Shell, replay: Replay, forces: np.ndarray) -> None:
         """What the forces do to the engine's own smoke: in the history, the worst of each keyframe entry as a note."""
@@ -170,14 +196,16 @@ class SpacetimePlan(Plan):
     steps_per_frame: int
     steps: int
     goals: list[DensityGoal]
+    stride: int = 1
+    """Steps of the scene that one step here stands for."""
 
     @classmethod
-    def of(cls, problem: Problem) -> SpacetimePlan:
+    def of(cls, problem: Problem, stride: int = 1) -> SpacetimePlan:
         # Backward Euler is stable for any step, so "auto" means one step per frame.
         steps_per_frame = problem.steps_per_frame or 1
-        dt = 1.0 / (problem.fps * steps_per_frame)
+        dt = stride / (problem.fps * steps_per_frame)
         refuse(problem, steps_per_frame)
-        goals = goals_of(problem, steps_per_frame)
+        goals = goals_of(problem, steps_per_frame, stride)
         settings = SpacetimeNumbers.of(
             settings_of(problem), problem.grid.spacing, max(problem.grid.size), dt, max(goal.weight for goal in goals)
         )
@@ -189,7 +217,17 @@ class SpacetimePlan(Plan):
             steps_per_frame=steps_per_frame,
             steps=max(goal.step for goal in goals),
             goals=goals,
+            stride=stride,
         )
+
+    @cached_property
+    def levels(self) -> list[SpacetimePlan]:
+        """This problem on coarser grids, the coarsest first, and this one (levels.py)."""
+        found = [self]
+        if settings_of(self.problem).coarse and len(self.windows) == 1:
+            while (next_one := coarser(found[0])) is not None:
+                found.insert(0, next_one)
+        return found
 
     @property
     def approaches(self) -> bool:
@@ -232,7 +270,7 @@ class SpacetimePlan(Plan):
 
     def roughly(self) -> SpacetimePlan:
         """For the approach, whose end is a beginning."""
-        return replace(self, settings=replace(self.settings, change_tolerance=ROUGHLY * self.settings.change_tolerance))
+        return replace(self, settings=replace(self.settings, tolerance=ROUGHLY * self.settings.tolerance))
 
     def horizon(self) -> Horizon:
         return self._horizon(self._stops, self._reach)
@@ -251,19 +289,29 @@ class SpacetimePlan(Plan):
             self.goals, stops, horizon, self.units.inside(self.problem), self.start(), self.steps, self.flow_step()
         )
 
-    def admm(self, horizon: Horizon, begin: np.ndarray | None = None) -> Admm:
+    def outer(self, horizon: Horizon, begin: np.ndarray | None = None) -> Outer:
         """The optimisation of a window, beginning with the velocities `begin`, or with the air it finds, held."""
         flow = self.flow(self.settings.free_start and horizon.start == 0)
         advection = Advection(
             flow, horizon.densities, horizon.window_goals(), self.transport(), pyramid(self.problem.grid)
         )
         v = np.repeat(horizon.velocity.data[:, None], horizon.window()[0], axis=1) if begin is None else begin
+        if self.settings.solver == "gauss-newton":
+            return Rounds(flow, advection, self.settings, v)
         return Admm(flow, advection, self.solver(flow), self.settings, v)
 
     def flow(self, free_start: bool) -> FlowEquations:
-        grid = self.problem.grid
-        viscosity = self.problem.fluid.viscosity * self.units.dt / grid.spacing**2
-        return FlowEquations(grid, Solenoidal(grid, self.problem.dtype), viscosity, free_start)
+        problem, grid = self.problem, self.problem.grid
+        viscosity = problem.fluid.viscosity * self.units.dt / grid.spacing**2
+        return FlowEquations(grid, Solenoidal(grid, problem.dtype), viscosity, free_start, self.lifts())
+
+    def lifts(self) -> dict[str, Heat]:
+        """What smoke of peak density does to the air, in cells and steps."""
+        problem, buoyancy = self.problem, smoke_of(self.problem).buoyancy
+        if buoyancy == 0:
+            return {}
+        grid, units = problem.grid, self.units
+        return {name: Heat(grid, buoyancy * peak / units.force, 1.0, problem.up) for name, peak in units.peaks.items()}
 
     def solver(self, flow: FlowEquations) -> FlowSolver:
         if self.settings.solver == "fas":
@@ -283,7 +331,7 @@ class SpacetimePlan(Plan):
     def replay(self, kick: np.ndarray | None) -> Replay:
         problem, start = self.problem, self.start()
         return Replay(
-            problem, self.units, self.steps_per_frame, self.transport(), self.flow_step(),
+            problem, self.units, self.steps_per_frame, self.transport(), self.flow_step(), self.flow(False),
             self.units.inside(problem), start if kick is None else start.like(kick),
         )  # fmt: skip
 
@@ -293,7 +341,7 @@ class SpacetimePlan(Plan):
         return StepImplicit(grid, grid.spacing, viscosity, dtype=problem.dtype)
 
 
-def goals_of(problem: Problem, steps_per_frame: int) -> list[DensityGoal]:
+def goals_of(problem: Problem, steps_per_frame: int, stride: int = 1) -> list[DensityGoal]:
     """One goal per keyframe and frame of its hold; those of weight 0 leave the smoke free."""
     goals = []
     for key in problem.keyframes:
@@ -301,7 +349,7 @@ def goals_of(problem: Problem, steps_per_frame: int) -> list[DensityGoal]:
         target = target * (1.0 / problem.peaks[key.field])
         for frame in range(key.frame, min(key.frame + key.hold, problem.frames) + 1):
             if key.weight > 0 and frame > 0:
-                goals.append(DensityGoal(frame * steps_per_frame, key.field, target, key.weight, key.mask))
+                goals.append(DensityGoal(frame * steps_per_frame // stride, key.field, target, key.weight, key.mask))
     return goals
 
 
@@ -315,30 +363,32 @@ def pyramid(grid: Grid) -> Blur:
     return Blur(grid, (0.0, *(FINEST * grid.spacing * 2.0**k for k in range(levels))), power=2)
 
 
-def log(shell: Shell, admm: Admm, record: OuterIteration, phase: str, horizon: Horizon) -> None:
+def log(shell: Shell, outer: Outer, record: Round, phase: str, horizon: Horizon) -> None:
     """A round in the history, and for the person who waits."""
-    assert admm.sweep is not None
-    error = max(goal_error(goal, admm.sweep.densities) for goal in admm.advection.goals)
+    assert outer.sweep is not None
+    error = max(goal_error(goal, outer.sweep.densities) for goal in outer.advection.goals)
     shell.log(
-        iteration=horizon.rounds + admm.iteration,
+        iteration=horizon.rounds + outer.iteration,
         together=float(phase == "optimise"),
+        cells=max(outer.flow.grid.cells),
         start=horizon.start,
-        steps=admm.v.shape[1],
+        steps=outer.v.shape[1],
         objective=record.objective,
         match=record.match,
         force=record.force,
         error=error,
         gap=record.gap,
         change=record.change if math.isfinite(record.change) else 1.0,
-        advection_residual=record.advection_residual,
-        flow_residual=record.flow.residuals[-1],
-        flow_iterations=record.flow.cg_iterations,
-        penalty=admm.penalty,
+        advection_residual=record.residual,
+        advection_iterations=record.searched,
+        flow_residual=record.flow_residual,
+        flow_iterations=record.flow_iterations,
+        converged=float(outer.converged),
     )
-    left = horizon.windows_left + (phase == "approach")
-    done, most = horizon.rounds + admm.iteration, horizon.rounds + left * admm.settings.iterations
-    note = f"change {record.change:.2g}" if math.isfinite(record.change) else ""
-    shell.progress(done, most, "iteration", error, note)
+    left = horizon.windows_left + (phase != "optimise")
+    done, most = horizon.rounds + outer.iteration, horizon.rounds + left * outer.settings.iterations
+    where = "" if phase == "optimise" else f"on {' x '.join(map(str, outer.flow.grid.cells))} cells"
+    shell.progress(done, most, "iteration", error, where)
 
 
 def goal_error(goal: DensityGoal, densities: Mapping[str, list[Field]]) -> float:
@@ -378,3 +428,13 @@ def memory_plan(plan: SpacetimePlan) -> dict[str, int]:
         "densities of three sweeps": 3 * item * problem.grid.count * longest * len(problem.densities),
         **({"forces of all windows": velocities * beside} if beside else {}),
     }
+
+
+def whole_level(meta: Meta) -> int:
+    """The level that a checkpoint is of."""
+    if "level" not in meta or "calm" not in meta or meta["calm"] is True or meta["calm"] is False:
+        raise KeyfluidError(
+            "the checkpoint is of an older version, whose search can't be gone on with; run the scene again with "
+            "--overwrite"
+        )
+    return whole(meta, "level")

@@ -12,16 +12,22 @@ Gradient  G_k = kappa (v_k - g_k) + (1 + Adv'[v_k])^T u_{k-1} - u_k, projected b
 three rows, v and u without divergence and the equation of motion, hold by construction.
 Gauss-Newton  H d = kappa d + D^T Q D d,  (D d)_k = d_{k+1} + Adv'[v_{k+1}] d_{k+1} - d_k: the second derivative of Adv
 is left out, as in eq. 10.
+
+Buoyancy  is not in the paper. Smoke lifts the air that it is in: u_k = Q (v_{k+1} + Adv[v_{k+1}] - v_k - B rho_{k+1}),
+rho_{k+1} being the smoke that v_{k+1} carries on. `forces` leaves B out; `subtract_lift` puts it in.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from keyfluid.grid import Grid
+from keyfluid.fields import Field
+from keyfluid.grid import Grid, Kind
 from keyfluid.kernels import vectors
+from keyfluid.operators.heat import Heat
 from keyfluid.solvers.self_advection import (
     self_advection,
     self_advection_tangent,
@@ -29,18 +35,22 @@ from keyfluid.solvers.self_advection import (
 )
 from keyfluid.solvers.solenoidal import Solenoidal
 
+Pulls = Callable[[str, int], Field]
+"""A derivative by the density of a field at a step."""
+
 
 @dataclass(frozen=True, eq=False)
 class FlowEquations:
-    """The fluid on a grid; viscosity as the diffusion number nu dt / dx^2."""
+    """The fluid on a grid; viscosity as the diffusion number nu dt / dx^2, lifts in cells and steps by field."""
 
     grid: Grid
     solenoidal: Solenoidal
     viscosity: float = 0.0
     free_start: bool = False
+    lifts: Mapping[str, Heat] = field(default_factory=dict)
 
     def forces(self, v: np.ndarray) -> np.ndarray:
-        """u[face, k] = u_{k-1}, projected."""
+        """u[face, k] = u_{k-1}, projected; without buoyancy."""
         return self._late(v, self_advection(self.grid, v, 1.0, self.viscosity))
 
     def tangent(self, v: np.ndarray, d: np.ndarray) -> np.ndarray:
@@ -70,6 +80,36 @@ class FlowEquations:
         out = self.transpose(v, self.tangent(v, d))
         add_scaled(kappa, d, out)
         return out
+
+    def lift(self, densities: Mapping[str, Field]) -> Field | None:
+        """B rho of one step; None where nothing lifts."""
+        total = None
+        for name, heat in self.lifts.items():
+            total = total or Field.zeros(self.grid, Kind.FACES, densities[name].dtype)
+            (total,) = heat.apply(densities[name], total)
+        return total
+
+    def subtract_lift(self, u: np.ndarray, densities: Mapping[str, list[Field]]) -> None:
+        """u - Q B rho, in place."""
+        if not self.lifts:
+            return
+        lift = np.zeros_like(u)
+        for k in range(1, u.shape[1]):
+            now = self.lift({name: densities[name][k] for name in self.lifts})
+            assert now is not None
+            lift[:, k] = now.data
+        u -= self.solenoidal.project(lift)
+
+    def lift_transpose(self, u: np.ndarray, factor: float) -> Pulls | None:
+        """factor B^T u, for the densities of every step; u projected."""
+        if not self.lifts:
+            return None
+
+        def pulls(name: str, k: int) -> Field:
+            column = Field(self.grid, Kind.FACES, np.ascontiguousarray(u[:, k]))
+            return self.lifts[name].transpose(column)[0] * factor
+
+        return pulls
 
     def admissible(self, d: np.ndarray) -> np.ndarray:
         """The part of a change that is allowed, in place: no divergence, and v_0 stays unless it is free."""

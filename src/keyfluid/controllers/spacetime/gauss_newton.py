@@ -111,7 +111,7 @@ class GaussNewton:
         return d, promised, MOST_CG
 
     def _preconditioner(self, v: np.ndarray, kappa: float) -> Callable[[np.ndarray], np.ndarray]:
-        carry, scale = _factors(v.shape[1], kappa, self.flow.free_start, v.dtype)
+        carry, scale = factors(np.full(v.shape[1], kappa), self.flow.free_start, v.dtype)
         solenoidal, viscosity = self.flow.solenoidal, self.flow.viscosity
 
         def in_time(q: np.ndarray) -> np.ndarray:
@@ -125,16 +125,16 @@ class GaussNewton:
         return lambda q: solenoidal.filter(in_time(solenoidal.filter(q.copy(), diffusion)), diffusion)
 
 
-def _factors(steps: int, kappa: float, free_start: bool, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    """kappa + D_t^T D_t = (1 + L) diag(pivot) (1 + L^T): what `solve_in_time` takes, carry = -L and 1 / pivot.
+def factors(kappa: np.ndarray, free_start: bool, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """kappa_k + D_t^T D_t = (1 + L) diag(pivot) (1 + L^T): what `solve_in_time` takes, carry = -L and 1 / pivot.
 
     D_t d has the columns d_k - d_{k-1} for k >= 1; a fixed v_0 is a column of its own.
     """
-    diagonal = np.full(steps, kappa + 2.0)
-    diagonal[-1] = kappa + 1.0
-    diagonal[0] = kappa + 1.0
+    steps = kappa.size
+    pivot = kappa + 2.0
+    pivot[-1] = kappa[-1] + 1.0
+    pivot[0] = kappa[0] + 1.0
     carry = np.zeros(steps)
-    pivot = diagonal.copy()
     for k in range(1, steps):
         coupled = 1.0 if k > 1 or free_start else 0.0
         carry[k] = coupled / pivot[k - 1]

@@ -17,16 +17,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
-from keyfluid.controllers.spacetime.admm import Admm
-from keyfluid.controllers.spacetime.advection import DensityGoal
+from keyfluid.controllers.spacetime.advection import Advection, DensityGoal, Sweep
+from keyfluid.controllers.spacetime.flow import FlowEquations
+from keyfluid.controllers.spacetime.rounds import Round
+from keyfluid.controllers.spacetime.settings import SpacetimeNumbers
 from keyfluid.fields import Field
 from keyfluid.operators.step_implicit import StepImplicit
 from keyfluid.problem.kept import Meta, whole
 
 APART = 4
+
+
+class Outer(Protocol):
+    """An outer loop, round by round: rounds.py or admm.py."""
+
+    flow: FlowEquations
+    advection: Advection
+    settings: SpacetimeNumbers
+    v: np.ndarray
+    sweep: Sweep | None
+    iteration: int
+
+    @property
+    def converged(self) -> bool: ...
+    @property
+    def done(self) -> bool: ...
+    @property
+    def evaluations(self) -> int: ...
+    def advance(self) -> Round: ...
+    def total_forces(self, sweep: Sweep) -> np.ndarray: ...
+    def arrays(self) -> dict[str, np.ndarray]: ...
+    def meta(self) -> Meta: ...
+    def restore(self, arrays: Mapping[str, np.ndarray], meta: Meta) -> None: ...
 
 
 def stations(goals: Sequence[int]) -> list[int]:
@@ -76,6 +102,111 @@ class Horizon:
     start: int = 0
     rounds: int = 0
     """Outer iterations before this window."""
+    level: int = 0
+    """Of the grids, from the coarsest."""
+    forces: np.ndarray | None = None
+    air: np.ndarray | None = None
+    """Velocities up to there, if they are kept."""
+    kick: np.ndarray | None = None
+    """v_0 where it was free: the replay begins with it."""
+
+    @property
+    def done(self) -> bool:
+        return self.start >= self.steps
+
+    def window(self) -> tuple[int, int]:
+        """Steps of the window, and how many of them are kept."""
+        stop, keep = next_window(self.stops, self.start, self.horizon)
+        return stop - self.start, keep - self.start
+
+    @property
+    def windows_left(self) -> int:
+        """This one included."""
+        return len(all_windows(self.stops, self.start, self.horizon))
+
+    def window_goals(self) -> list[DensityGoal]:
+        steps, _ = self.window()
+        return [
+            replace(goal, step=goal.step - self.start) for goal in self.goals if 0 < goal.step - self.start <= steps
+        ]
+
+    def shift(self, outer: Outer) -> None:
+        """Keep the first part of a window that is done."""
+        steps, keep = self.window()
+        kept = min(keep, steps - 1)
+        assert outer.sweep is not None
+        forces = outer.total_forces(outer.sweep)
+        if outer.flow.free_start:
+            self.kick = np.ascontiguousarray(outer.v[:, 0])
+        if self.forces is None:
+            self.forces = np.zeros((forces.shape[0], self.steps), forces.dtype)
+        self.forces[:, self.start + 1 : self.start + 1 + kept] = forces[:, 1 : 1 + kept]
+        if self.air is not None:
+            self.air[:, self.start : self.start + keep] = outer.v[:, :keep]
+        carried = outer.advection.carried(np.ascontiguousarray(outer.v[:, :keep]))
+        self.densities = {name: line[-1] for name, line in carried.items()}
+        if keep < steps:
+            self.velocity = self.velocity.like(np.ascontiguousarray(outer.v[:, keep]))
+        else:
+            last = self.velocity.like(np.ascontiguousarray(outer.v[:, -1]))
+            lift = outer.flow.lift(self.densities) or last.zeros_like()
+            (self.velocity,) = self.flow_step.forward(last, lift * (1.0 / outer.flow.grid.spacing))
+        self.start += keep
+        self.rounds += outer.iteration
+
+    def meta(self) -> Meta: ...
+    def restore(self, arrays: Mapping[str, np.ndarray], meta: Meta) -> None: ...
+
+
+def stations(goals: Sequence[int]) -> list[int]:
+    """The last of every group of goals, in order, that are less than APART steps from the next."""
+    ordered = sorted(set(goals))
+    return [step for step, after in zip(ordered, [*ordered[1:], np.inf]) if after - step >= APART]
+
+
+def next_window(goals: Sequence[int], start: int, horizon: int | None) -> tuple[int, int]:
+    """(stop, keep): the window's last step, and the step up to which its forces are kept; `goals` in order.
+
+    A horizon of 0 takes the goals one by one. The first step of a window moves with the air it finds: where a goal
+    follows the kept part at once, the window reaches to it, so that this air has been steered there.
+    """
+    ahead = [goal for goal in goals if goal > start]
+    stop = ahead[-1] if horizon is None else max([ahead[0], *(goal for goal in ahead if goal <= start + horizon)])
+    keep = max([ahead[0], *(goal for goal in ahead if goal <= start + (horizon or 0) // 2)])
+    if stop == keep and keep + 1 in ahead:
+        stop = keep + 1
+        if next_window(goals, keep, horizon)[0] == stop:
+            keep = stop  # nothing could be steered in a window of that one step
+    return (stop, stop) if stop == ahead[-1] else (stop, keep)
+
+
+def all_windows(goals: Sequence[int], start: int, horizon: int | None) -> list[tuple[int, int]]:
+    """(start, stop) of this window and all that follow."""
+    found = []
+    while start < goals[-1]:
+        stop, keep = next_window(goals, start, horizon)
+        found.append((start, stop))
+        start = keep
+    return found
+
+
+@dataclass(eq=False)
+class Horizon:
+    """Where the window begins: smoke and air there, in cells and steps, and all forces up to there."""
+
+    goals: list[DensityGoal]
+    stops: list[int]
+    """Steps at which a window may end."""
+    horizon: int | None
+    densities: dict[str, Field]
+    velocity: Field
+    steps: int
+    flow_step: StepImplicit
+    start: int = 0
+    rounds: int = 0
+    """Outer iterations before this window."""
+    level: int = 0
+    """Of the grids, from the coarsest."""
     forces: np.ndarray | None = None
     air: np.ndarray | None = None
     """Velocities up to there, if they are kept."""
@@ -124,7 +255,7 @@ class Horizon:
         self.rounds += admm.iteration
 
     def meta(self) -> dict[str, int]:
-        return {"start": self.start, "rounds": self.rounds}
+        return {"start": self.start, "rounds": self.rounds, "level": self.level}
 
     def arrays(self) -> dict[str, np.ndarray]:
         if self.forces is None:
@@ -138,7 +269,7 @@ class Horizon:
         }
 
     def restore(self, arrays: Mapping[str, np.ndarray], meta: Meta) -> None:
-        self.start, self.rounds = whole(meta, "start"), whole({"rounds": 0, **meta}, "rounds")
+        self.start, self.rounds = whole(meta, "start"), whole(meta, "rounds")
         if self.start > 0:
             self.forces = arrays["forces"].copy()
             self.air = arrays["air"].copy() if self.air is not None else None

@@ -25,8 +25,10 @@ def refuse(problem: Problem, steps_per_frame: int) -> None:
         raise SceneError("obstacle", f'"spacetime" works in a box without obstacles; remove them, {INSTEAD}')
     if problem.sources:
         raise SceneError("source", f'"spacetime" moves the smoke there is and has no sources; remove them, {INSTEAD}')
-    if smoke_of(problem).buoyancy != 0:
-        raise SceneError("smoke.buoyancy", f'"spacetime" has no buoyancy; set it to 0, {INSTEAD}')
+    if smoke_of(problem).buoyancy != 0 and settings_of(problem).solver != "gauss-newton":
+        raise SceneError(
+            "smoke.buoyancy", f'solver = "{settings_of(problem).solver}" has no buoyancy; use "gauss-newton"'
+        )
     if smoke_of(problem).vorticity != 0:
         raise SceneError("smoke.vorticity", f'"spacetime" has no vorticity confinement; set it to 0, {INSTEAD}')
     if settings_of(problem).solver == "fas":

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from keyfluid.controllers.spacetime.flow import FlowEquations
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.state import State
@@ -51,6 +52,7 @@ class Replay:
     steps_per_frame: int
     transport: Operator
     flow_step: StepImplicit
+    flow: FlowEquations
     densities: dict[str, Field]
     velocity: Field
     frame: int = 0
@@ -73,12 +75,13 @@ class Replay:
             self.densities = {
                 name: self.transport.forward(rho, self.velocity)[0] for name, rho in self.densities.items()
             }
-            force = self.velocity.zeros_like()
+            push = self.flow.lift(self.densities) or self.velocity.zeros_like()
             if forces is not None and k + 1 < forces.shape[1]:
-                force, steered = force.like(np.ascontiguousarray(forces[:, k + 1])), True
+                force, steered = push.like(np.ascontiguousarray(forces[:, k + 1])), True
+                push = push + force
                 mean = mean.add_scaled(self.units.force / self.steps_per_frame, force)
             # Velocities are cells per step because dt is one spacing; forces are then cells per step and spacing.
-            (self.velocity,) = self.flow_step.forward(self.velocity, force * (1.0 / grid.spacing))
+            (self.velocity,) = self.flow_step.forward(self.velocity, push * (1.0 / grid.spacing))
         self.frame += 1
         memory = {"steps": self.frame * self.steps_per_frame}
         return FrameRecord(self.frame, self._state(), mean if steered else None, carriers, {}, memory)

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from keyfluid.controllers.spacetime.admm import density_change
-from keyfluid.controllers.spacetime.advection import Advection, Sweep
+from keyfluid.controllers.spacetime.advection import Advection, Sweep, density_change
 from keyfluid.controllers.spacetime.flow import FlowEquations, dot
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
