@@ -293,46 +293,49 @@ def series(start, terms, place, cycle, total, w, most, enough, share, limit, siz
 
 
 @row_function
-def pull_across(y, w, plus, out, n, o, f0, f1, f2, f3, c0, c1, c3, c4, share_low, share_high, zero, two, scale):
-    """out = plus + scale 6 A^T y of one of the first axes, for a row.
+def pulled(g, w, f0, f1, f2, f3, y0, y1, y2, y3, y4, share_low, share_high, zero, two):
+    """6 A^T y of a cell along one axis: w at faces i - 1 to i + 2, y at cells i - 2 to i + 2, g = y2 - y1.
 
-    share_low, share_high: 5, or 4 beside a wall, where the cell stands for the one beyond as well.
+    The shares are 5, or 4 beside a wall, where the cell stands for the one beyond as well.
     """
-    for k in range(n):
-        y1, y2, y3 = y[at(c1 + k)], y[at(o + k)], y[at(c3 + k)]
-        g1, g2 = y2 - y1, y3 - y2
-        w1, w2 = w[at(f1 + k)], w[at(f2 + k)]
-        pulled = (share_high * negative(w1, zero) + two * positive(w1, zero)) * g1
-        pulled += (share_low * positive(w2, zero) + two * negative(w2, zero)) * g2
-        pulled -= negative(w[at(f0 + k)], zero) * (y1 - y[at(c0 + k)])
-        pulled -= positive(w[at(f3 + k)], zero) * (y[at(c4 + k)] - y3)
-        out[at(o + k)] = plus[at(o + k)] + scale * pulled
+    w1, w2 = w[at(f1)], w[at(f2)]
+    total = (share_high * negative(w1, zero) + two * positive(w1, zero)) * g
+    total += (share_low * positive(w2, zero) + two * negative(w2, zero)) * (y3 - y2)
+    total -= negative(w[at(f0)], zero) * (y1 - y0)
+    return total - positive(w[at(f3)], zero) * (y4 - y3)
 
 
 @row_function
-def pull_along(y, w, out, n, o, line, wall, zero, two, five, scale):
-    """out += scale 6 A^T y of the last axis, for a row."""
+def pull_row(
+    rho, y, w, out, w_bar, n, o, f0, f1, f2, f3, c0, c1, c3, c4, share_low, share_high, zero, two, five, scale
+):
+    """out += scale 6 A^T y of one axis for a row, and w_bar += scale g 6 q on the faces below it."""
     for k in range(n):
-        y1, y2, y3 = y[at(o - 1 + k)], y[at(o + k)], y[at(o + 1 + k)]
-        w1, w2 = w[at(line + k)], w[at(line + 1 + k)]
-        pulled = (five * negative(w1, zero) + two * positive(w1, zero)) * (y2 - y1)
-        pulled += (five * positive(w2, zero) + two * negative(w2, zero)) * (y3 - y2)
-        pulled -= negative(w[at(line - 1 + k)], zero) * (y1 - y[at(o - 2 + k)])
-        pulled -= positive(w[at(line + 2 + k)], zero) * (y[at(o + 2 + k)] - y3)
-        out[at(o + k)] += scale * pulled
-    if wall:
-        e = o + n - 1
-        out[at(o)] -= scale * positive(w[at(line + 1)], zero) * (y[at(o + 1)] - y[at(o)])
-        out[at(e)] -= scale * negative(w[at(line + n - 1)], zero) * (y[at(e)] - y[at(e - 1)])
+        y1, y2 = y[at(c1 + k)], y[at(o + k)]
+        g = y2 - y1
+        out[at(o + k)] += scale * pulled(g, w, f0 + k, f1 + k, f2 + k, f3 + k, y[at(c0 + k)], y1, y2, y[at(c3 + k)],
+                                         y[at(c4 + k)], share_low, share_high, zero, two)  # fmt: skip
+        q = face_value(
+            w[at(f1 + k)], rho[at(c0 + k)], rho[at(c1 + k)], rho[at(o + k)], rho[at(c3 + k)], zero, two, five
+        )
+        w_bar[at(f1 + k)] += scale * g * q
 
 
 @row_function
-def blame_row(rho, y, w, w_bar, count, f, c0, c1, c2, c3, zero, two, five, scale):
+def blame_row(rho, y, w, w_bar, n, f, c0, c1, c2, c3, zero, two, five, scale):
     """w_bar += scale (y above - y below) 6 q along a row of faces."""
-    for k in range(count):
+    for k in range(n):
         q = face_value(w[at(f + k)], rho[at(c0 + k)], rho[at(c1 + k)], rho[at(c2 + k)], rho[at(c3 + k)],
                        zero, two, five)  # fmt: skip
-        w_bar[at(f + k)] += scale * q * (y[at(c2 + k)] - y[at(c1 + k)])
+        w_bar[at(f + k)] += scale * (y[at(c2 + k)] - y[at(c1 + k)]) * q
+
+
+@row_function
+def pull_wall_ends(y, w, out, n, o, line, zero, scale):
+    """out += what the first and the last cell of a row stand for beyond walls."""
+    e = o + n - 1
+    out[at(o)] -= scale * positive(w[at(line + 1)], zero) * (y[at(o + 1)] - y[at(o)])
+    out[at(e)] -= scale * negative(w[at(line + n - 1)], zero) * (y[at(e)] - y[at(e - 1)])
 
 
 @parallel_kernel
@@ -358,6 +361,8 @@ def series_transpose(start, terms, place, order, bars, bar, w, w_bar, share, siz
                 x0 = row // n1
                 x1 = row - x0 * n1
                 o = row * stride + 2
+                for k in range(n):
+                    out[at(o + k)] = whole[at(o + k)]
                 for a in range(3 - sizes[4], 2):
                     x = x0 if a == 0 else x1
                     last = sizes[a] - 1
@@ -371,19 +376,17 @@ def series_transpose(start, terms, place, order, bars, bar, w, w_bar, share, siz
                     c4 = cells_beside(beside, a, x0, x1, x + 2, n1, rows, stride) + 2
                     share_low = four if kinds[a] == WALL_SIDE and x == 0 else five
                     share_high = four if kinds[a] == WALL_SIDE and x == last else five
-                    if a == 3 - sizes[4]:
-                        pull_across(y, w, whole, out, n, o, f0, f1, f2, f3, c0, c1, c3, c4, share_low, share_high,
-                                    zero, two, scale)  # fmt: skip
-                    else:
-                        pull_across(y, w, out, out, n, o, f0, f1, f2, f3, c0, c1, c3, c4, share_low, share_high,
-                                    zero, two, scale)  # fmt: skip
-                    if planes[a, x + 1] >= 0:
-                        blame_row(rho, y, w, w_bar, n, f1, c0, c1, o, c3, zero, two, five, scale)
+                    pull_row(rho, y, w, out, w_bar, n, o, f0, f1, f2, f3, c0, c1, c3, c4, share_low, share_high,
+                             zero, two, five, scale)  # fmt: skip
                     if kinds[a] == OPEN_SIDE and x == last:
                         blame_row(rho, y, w, w_bar, n, f2, c1, o, c3, c4, zero, two, five, scale)
-                line = (starts[2] + row) * stride + 2
-                pull_along(y, w, out, n, o, line, kinds[2] == WALL_SIDE, zero, two, five, scale)
-                blame_row(rho, y, w, w_bar, n + 1, line, o - 2, o - 1, o, o + 1, zero, two, five, scale)
+                f = (starts[2] + row) * stride + 2
+                pull_row(rho, y, w, out, w_bar, n, o, f - 1, f, f + 1, f + 2, o - 2, o - 1, o + 1, o + 2, five, five,
+                         zero, two, five, scale)  # fmt: skip
+                e = o + n
+                blame_row(rho, y, w, w_bar, 1, f + n, e - 2, e - 1, e, e + 1, zero, two, five, scale)
+                if kinds[2] == WALL_SIDE:
+                    pull_wall_ends(y, w, out, n, o, f, zero, scale)
                 fill_ghosts(out, o - 2, n, kinds[2], zero)
         clear_row(out, rows * stride, stride, zero)
         y = out
