@@ -1,15 +1,19 @@
-"""Upwind transport in flux form: A(w) rho, its transpose, and their derivatives by w. Lengths in cells, time in steps.
+"""Upwind transport in flux form: the series of A(w), its transpose and derivatives. Lengths in cells, time in steps.
 
 The face between the cells c - 1 and c carries  w q  upward, where q is the value there of the parabola with the means
 of two cells upstream and one downstream (Leonard 1979, for means)
 
-    w > 0:  q = 5/6 rho[c-1] + 1/3 rho[c] - 1/6 rho[c-2]        w < 0: mirrored        w = 0: the mean of both
+    6 w q = max(w, 0) (5 rho[c-1] + 2 rho[c] - rho[c-2]) + min(w, 0) (5 rho[c] + 2 rho[c-1] - rho[c+1])
 
-so A(w) rho [c] = sum over axes of  w q (face below) - w q (face above): what leaves a cell enters its neighbour.
-Beyond walls the last value is repeated, beyond open sides there is nothing, and no flux passes a wall.
+so A(w) rho [c] = sum over axes of  w q (face below) - w q (face above): what leaves a cell enters its neighbour. The
+sixth is part of `scale`.
 
-Every axis but the last acts on whole rows; a row along the last axis is cut where neighbours change: its first two
-cells, those between, its last two. A 2D grid is one layer of a 3D one (keyfluid/kernels/stencils.py).
+Rows along the last axis are padded, so that no inner loop asks for sides (operators/padded_rows.py): cell i and the
+face below it are at 2 + i, two ghosts are at each end. Along the other axes `beside[axis, 2 + i]` and
+`planes[axis, 1 + i]` are the cell and the face plane of coordinate i, or negative where nothing is or passes: then a
+row of zeros stands in, after all others. A 2D grid is one layer of a 3D one (keyfluid/kernels/stencils.py).
+
+Rows are shared out in slabs. The largest value is found for every place along a row, then among those.
 """
 
 from numba import prange
@@ -17,196 +21,418 @@ from numba import prange
 from keyfluid.boundary import OPEN_SIDE, PERIODIC_SIDE, WALL_SIDE
 from keyfluid.kernels.compile import parallel_kernel, row_function
 from keyfluid.kernels.lattice import at
-from keyfluid.solvers.kernels.self_advection import spot
 
-WEIGHTS = (5 / 6, 1 / 3, -1 / 6, 0.5, 0.0, 1.0)
-"""Weights of the cells upstream of a face, downstream of it and second upstream; then a half, and off and on in the
-run's precision: a whole number would turn float32 into float64."""
+SLABS = 32
+ROWS = 16
+"""Slabs at most, and rows of a slab at least."""
 
-ON = 4
-
-
-@row_function
-def cut(part, n):
-    """First place and number of places of a part of a row along the last axis."""
-    if part == 0:
-        return 0, 1
-    if part == 1:
-        return 1, (1 if n > 1 else 0)
-    if part == 2:
-        return 2, max(n - 4, 0)
-    if part == 3:
-        return n - 2, (1 if n > 3 else 0)
-    return n - 1, (1 if n > 2 else 0)
+LANES = 2 * SLABS
+"""Rows of numbers for the largest values of all slabs."""
 
 
 @row_function
-def cell_at(cells, kinds, a, x0, x1, x2, i):
-    """Offset of the cell whose coordinate a is i, and 1 if it counts: wrapped, repeated, or nothing beyond."""
-    n, kind, counts = cells[a], kinds[a], 1
-    if kind == PERIODIC_SIDE:
-        i = (i + 2 * n) % n
-    elif i < 0 or i >= n:
-        counts = 0 if kind == OPEN_SIDE else 1
-        i = 0 if i < 0 else n - 1
-    y0 = i if a == 0 else x0
-    y1 = i if a == 1 else x1
-    y2 = i if a == 2 else x2
-    return (y0 * cells[1] + y1) * cells[2] + y2, counts
+def slab_count(rows):
+    return max(1, min(SLABS, rows // ROWS))
 
 
 @row_function
-def face_at(starts, shapes, cells, kinds, a, x0, x1, x2, i):
-    """Offset of the face whose coordinate across a is i, and 1 if it exists and lets fluid through."""
-    n, kind, counts = cells[a], kinds[a], 1
-    if kind == PERIODIC_SIDE:
-        i = (i + 2 * n) % n
-    elif i < 0 or i > n or (kind == WALL_SIDE and (i == 0 or i == n)):
-        counts = 0
-        i = 0
-    y0 = i if a == 0 else x0
-    y1 = i if a == 1 else x1
-    y2 = i if a == 2 else x2
-    return spot(starts, shapes, a, y0, y1, y2), counts
+def slab_of_rows(slab, slabs, rows):
+    """First row of a slab and the one after its last."""
+    return slab * rows // slabs, (slab + 1) * rows // slabs
 
 
 @row_function
-def face_value(w, behind, below, above, beyond, near, ahead, back, half):
-    """q between `below` and `above`."""
-    rising = near * below + ahead * above + back * behind
-    falling = near * above + ahead * below + back * beyond
-    return rising if w > 0 else (falling if w < 0 else half * (rising + falling))
+def cells_beside(beside, axis, x0, x1, i, n1, rows, stride):
+    """Offset of the row of cells whose coordinate along the first or second axis is i."""
+    t = beside[axis, i + 2]
+    row = t * n1 + x1 if axis == 0 else x0 * n1 + t
+    return (row if t >= 0 else rows) * stride
 
 
 @row_function
-def carry_row(rho, w, flux, out, count, o, low, high, c0, c1, c2, c3, c4, on, scale, weights):
-    """out += scale (flux q below - flux q above) along a run of cells; `on` says what counts."""
-    near, ahead, back, half = weights[0], weights[1], weights[2], weights[3]
-    on_low, on_high = on[0] * scale, on[1] * scale
-    n0, n1, n3, n4 = on[2], on[3], on[4], on[5]
+def faces_beside(planes, starts, axis, x0, x1, i, n1, stride):
+    """Offset of the row of faces across the first or second axis in plane i."""
+    t = planes[axis, i + 1]
+    row = t * n1 + x1 if axis == 0 else starts[1] + x0 * starts[4] + t
+    return (row if t >= 0 else starts[3]) * stride
+
+
+@row_function
+def positive(w, zero):
+    return w if w > zero else zero
+
+
+@row_function
+def negative(w, zero):
+    return w if w < zero else zero
+
+
+@row_function
+def larger(m, q, zero):
+    """The larger of m and |q|."""
+    q = q if q > zero else -q
+    return q if q > m else m
+
+
+@row_function
+def upward(w, behind, below, above, beyond, zero, two, five):
+    """6 w q between `below` and `above`."""
+    rising = five * below + two * above - behind
+    falling = five * above + two * below - beyond
+    return positive(w, zero) * rising + negative(w, zero) * falling
+
+
+@row_function
+def face_value(w, behind, below, above, beyond, zero, two, five):
+    """6 q: the derivative of `upward` by w, at w = 0 the mean of both sides."""
+    rising = five * below + two * above - behind
+    falling = five * above + two * below - beyond
+    mean = (rising + falling) / two
+    return rising if w > zero else (falling if w < zero else mean)
+
+
+@row_function
+def clear_row(q, o, count, zero):
     for k in range(count):
-        r0, r1, r2 = n0 * rho[at(c0 + k)], n1 * rho[at(c1 + k)], rho[at(c2 + k)]
-        r3, r4 = n3 * rho[at(c3 + k)], n4 * rho[at(c4 + k)]
-        below = face_value(w[at(low + k)], r0, r1, r2, r3, near, ahead, back, half)
-        above = face_value(w[at(high + k)], r1, r2, r3, r4, near, ahead, back, half)
-        out[at(o + k)] += on_low * flux[at(low + k)] * below - on_high * flux[at(high + k)] * above
+        q[at(o + k)] = zero
+
+
+@row_function
+def fill_ghosts(q, o, n, kind, zero):
+    """The two ghosts at each end of a row of n cells."""
+    for i in range(2):
+        if kind == PERIODIC_SIDE:
+            low, high = q[at(o + n + i)], q[at(o + 2 + i)]
+        elif kind == WALL_SIDE:
+            low, high = q[at(o + 2)], q[at(o + n + 1)]
+        else:
+            low, high = zero, zero
+        q[at(o + i)] = low
+        q[at(o + n + 2 + i)] = high
+
+
+@row_function
+def close_faces(w, o, n, kind, zero):
+    """Ends of a row of faces across the last axis: those on walls, and one beyond either side."""
+    if kind == PERIODIC_SIDE:
+        w[at(o - 1)] = w[at(o + n - 1)]
+        w[at(o + n)] = w[at(o)]
+        w[at(o + n + 1)] = w[at(o + 1)]
+    else:
+        w[at(o - 1)] = zero
+        w[at(o + n + 1)] = zero
+        if kind == WALL_SIDE:
+            w[at(o)] = zero
+            w[at(o + n)] = zero
 
 
 @parallel_kernel
-def carry(rho, w, flux, out, starts, shapes, cells, kinds, axes, scale, weights):
-    """out = scale A rho; the sign of w gives the upstream side, `flux` how much passes (w itself, or its tangent)."""
-    n0, n1, n2 = cells[0], cells[1], cells[2]
-    for row in prange(n0 * n1):
-        x0 = row // n1
-        x1 = row - x0 * n1
-        for k in range(n2):
-            out[at(row * n2 + k)] = 0
-        for a in range(3 - axes, 3):
-            for part in range(5 if a == 2 else 1):
-                x2, count = cut(part, n2) if a == 2 else (0, n2)
-                i = x0 if a == 0 else (x1 if a == 1 else x2)
-                low, on_low = face_at(starts, shapes, cells, kinds, a, x0, x1, x2, i)
-                high, on_high = face_at(starts, shapes, cells, kinds, a, x0, x1, x2, i + 1)
-                c0, m0 = cell_at(cells, kinds, a, x0, x1, x2, i - 2)
-                c1, m1 = cell_at(cells, kinds, a, x0, x1, x2, i - 1)
-                c3, m3 = cell_at(cells, kinds, a, x0, x1, x2, i + 1)
-                c4, m4 = cell_at(cells, kinds, a, x0, x1, x2, i + 2)
-                o = row * n2 + x2
-                on = (weights[ON + on_low], weights[ON + on_high], weights[ON + m0], weights[ON + m1],
-                      weights[ON + m3], weights[ON + m4])  # fmt: skip
-                carry_row(rho, w, flux, out, count, o, low, high, c0, c1, o, c3, c4, on, scale, weights)
+def pad_cells(values, out, most, sizes, kinds):
+    """Cells in padded rows; returns the largest |value|."""
+    n, stride = sizes[2], sizes[3]
+    rows, zero = sizes[0] * sizes[1], values.dtype.type(0)
+    slabs = slab_count(rows)
+    for slab in prange(slabs):
+        first, stop = slab_of_rows(slab, slabs, rows)
+        m = slab * n
+        clear_row(most, m, n, zero)
+        for row in range(first, stop):
+            for k in range(n):
+                q = values[at(row * n + k)]
+                out[at(row * stride + 2 + k)] = q
+                most[at(m + k)] = larger(most[at(m + k)], q, zero)
+            fill_ghosts(out, row * stride, n, kinds[2], zero)
+    clear_row(out, rows * stride, stride, zero)
+    return most[: slabs * n].max()
+
+
+@parallel_kernel
+def unpad_cells(values, out, sizes):
+    """Cells of padded rows without their ghosts."""
+    n, stride = sizes[2], sizes[3]
+    for row in prange(sizes[0] * sizes[1]):
+        for k in range(n):
+            out[at(row * n + k)] = values[at(row * stride + 2 + k)]
+
+
+@parallel_kernel
+def pad_faces(v, factor, out, most, sizes, starts, kinds):
+    """w = factor v in padded rows; returns the sum of the components' largest |w|, NaN if any is not finite."""
+    n, stride = sizes[2], sizes[3]
+    zero = v.dtype.type(0)
+    faces = n if kinds[2] == PERIODIC_SIDE else n + 1
+    courant = zero
+    for c in range(3 - sizes[4], 3):
+        rows = starts[c + 1] - starts[c]
+        slabs = slab_count(rows)
+        count = faces if c == 2 else n
+        for slab in prange(slabs):
+            first, stop = slab_of_rows(slab, slabs, rows)
+            m, flaw = 2 * slab * stride, (2 * slab + 1) * stride
+            clear_row(most, m, count, zero)
+            clear_row(most, flaw, count, zero)
+            for row in range(first, stop):
+                i = starts[c] * n + row * count
+                o = (starts[c] + row) * stride + 2
+                for k in range(count):
+                    w = factor * v[at(i + k)]
+                    out[at(o + k)] = w
+                    most[at(m + k)] = larger(most[at(m + k)], w, zero)
+                    most[at(flaw + k)] += w * zero
+                if c == 2:
+                    close_faces(out, o, n, kinds[2], zero)
+        largest, flaws = zero, zero
+        for slab in range(slabs):
+            for k in range(count):
+                largest = max(largest, most[at(2 * slab * stride + k)])
+                flaws += most[at((2 * slab + 1) * stride + k)]
+        courant += largest + flaws
+    clear_row(out, starts[3] * stride, stride, zero)
+    return courant
+
+
+@parallel_kernel
+def unpad_faces(w, factor, out, sizes, starts, kinds):
+    """v = factor w from padded rows, zero on walls."""
+    n0, n1, n, stride = sizes[0], sizes[1], sizes[2], sizes[3]
+    zero = w.dtype.type(0)
+    faces = n if kinds[2] == PERIODIC_SIDE else n + 1
+    for row in prange(starts[3]):
+        if row < starts[2]:
+            first = row < starts[1]
+            plane = row // n1 if first else (row - starts[1]) % starts[4]
+            wall = (kinds[0] if first else kinds[1]) == WALL_SIDE and (plane == 0 or plane == (n0 if first else n1))
+            shown = zero if wall else factor
+            for k in range(n):
+                out[at(row * n + k)] = shown * w[at(row * stride + 2 + k)]
+        else:
+            i = starts[2] * n + (row - starts[2]) * faces
+            for k in range(faces):
+                out[at(i + k)] = factor * w[at(row * stride + 2 + k)]
+            if kinds[2] == WALL_SIDE:
+                out[at(i)] = zero
+                out[at(i + n)] = zero
 
 
 @row_function
-def rising(w, zero, half, one):
-    """Share of a face whose upstream side is below it."""
-    return one if w > 0 else (zero if w < 0 else half)
+def carry_across(rho, w, out, n, o, low, high, c0, c1, c3, c4, zero, two, five):
+    """out = 6 A rho of the first axis, for a row."""
+    for k in range(n):
+        r1, r2, r3 = rho[at(c1 + k)], rho[at(o + k)], rho[at(c3 + k)]
+        below = upward(w[at(low + k)], rho[at(c0 + k)], r1, r2, r3, zero, two, five)
+        out[at(o + k)] = below - upward(w[at(high + k)], r1, r2, r3, rho[at(c4 + k)], zero, two, five)
 
 
 @row_function
-def pull_row(y, w, out, count, o, f, c, on, ends, scale, weights):
-    """out += scale A^T y along a run of cells; f: planes i - 1 .. i + 2, c: cells i - 2 .. i + 2."""
-    near, ahead, back, half = weights[0], weights[1], weights[2], weights[3]
-    zero, one = weights[ON], weights[ON + 1]
-    f0, f1, f2, f3 = f[0], f[1], f[2], f[3]
-    c0, c1, c2, c3, c4 = c[0], c[1], c[2], c[3], c[4]
-    p0, p1, p2, p3 = on[0] * scale, on[1] * scale, on[2] * scale, on[3] * scale
-    m0, m1, m3, m4 = on[4], on[5], on[6], on[7]
-    first, last = ends[0], ends[1]
-    for k in range(count):
-        y1, y2, y3 = m1 * y[at(c1 + k)], y[at(c2 + k)], m3 * y[at(c3 + k)]
-        w0, w1, w2, w3 = w[at(f0 + k)], w[at(f1 + k)], w[at(f2 + k)], w[at(f3 + k)]
-        g0 = p0 * w0 * (y1 - m0 * y[at(c0 + k)])
-        g1 = p1 * w1 * (y2 - y1)
-        g2 = p2 * w2 * (y3 - y2)
-        g3 = p3 * w3 * (m4 * y[at(c4 + k)] - y3)
-        u0, u1 = rising(w0, zero, half, one), rising(w1, zero, half, one)
-        u2, u3 = rising(w2, zero, half, one), rising(w3, zero, half, one)
-        out[at(o + k)] += (
-            back * (one - u0) * g0
-            + (ahead * u1 + near * (one - u1) + last * back * (one - u1)) * g1
-            + (near * u2 + ahead * (one - u2) + first * back * u2) * g2
-            + back * u3 * g3
+def carry_along(rho, w, out, total, first, most, n, o, m, low, high, line, c0, c1, c3, c4, scale, zero, two, five):
+    """out = scale (out + 6 A rho of the other axes), total += rho, for a row; the first term begins the total."""
+    for k in range(n):
+        r0, r1, r2 = rho[at(o - 2 + k)], rho[at(o - 1 + k)], rho[at(o + k)]
+        r3, r4 = rho[at(o + 1 + k)], rho[at(o + 2 + k)]
+        change = out[at(o + k)] + upward(w[at(line + k)], r0, r1, r2, r3, zero, two, five)
+        change -= upward(w[at(line + 1 + k)], r1, r2, r3, r4, zero, two, five)
+        r1, r3 = rho[at(c1 + k)], rho[at(c3 + k)]
+        change += upward(w[at(low + k)], rho[at(c0 + k)], r1, r2, r3, zero, two, five)
+        change -= upward(w[at(high + k)], r1, r2, r3, rho[at(c4 + k)], zero, two, five)
+        change *= scale
+        out[at(o + k)] = change
+        total[at(o + k)] = r2 + (zero if first else total[at(o + k)])
+        most[at(m + k)] = larger(most[at(m + k)], change, zero)
+
+
+@parallel_kernel
+def series(start, terms, place, cycle, total, w, most, enough, share, limit, sizes, starts, kinds, beside, planes):
+    """Terms of exp(A) start up to the first negligible one, which is left out, and their sum; returns the order.
+
+    The term of order k is  (share / k) 6 A  times that before it, and is kept in terms[place + (k - 1) % cycle].
+    """
+    n0, n1, n, stride = sizes[0], sizes[1], sizes[2], sizes[3]
+    rows, real = n0 * n1, start.dtype.type
+    zero, two, five = real(0), real(2), real(5)
+    slabs = slab_count(rows)
+    rho = start
+    for order in range(1, limit + 2):
+        out = terms[place + (order - 1) % cycle]
+        scale = real(share / order)
+        for slab in prange(slabs):
+            first, stop = slab_of_rows(slab, slabs, rows)
+            m = slab * n
+            clear_row(most, m, n, zero)
+            for row in range(first, stop):
+                x0 = row // n1
+                x1 = row - x0 * n1
+                o = row * stride + 2
+                if sizes[4] == 3:
+                    low = faces_beside(planes, starts, 0, x0, x1, x0, n1, stride) + 2
+                    high = faces_beside(planes, starts, 0, x0, x1, x0 + 1, n1, stride) + 2
+                    c0 = cells_beside(beside, 0, x0, x1, x0 - 2, n1, rows, stride) + 2
+                    c1 = cells_beside(beside, 0, x0, x1, x0 - 1, n1, rows, stride) + 2
+                    c3 = cells_beside(beside, 0, x0, x1, x0 + 1, n1, rows, stride) + 2
+                    c4 = cells_beside(beside, 0, x0, x1, x0 + 2, n1, rows, stride) + 2
+                    carry_across(rho, w, out, n, o, low, high, c0, c1, c3, c4, zero, two, five)
+                else:
+                    clear_row(out, o, n, zero)
+                low = faces_beside(planes, starts, 1, x0, x1, x1, n1, stride) + 2
+                high = faces_beside(planes, starts, 1, x0, x1, x1 + 1, n1, stride) + 2
+                c0 = cells_beside(beside, 1, x0, x1, x1 - 2, n1, rows, stride) + 2
+                c1 = cells_beside(beside, 1, x0, x1, x1 - 1, n1, rows, stride) + 2
+                c3 = cells_beside(beside, 1, x0, x1, x1 + 1, n1, rows, stride) + 2
+                c4 = cells_beside(beside, 1, x0, x1, x1 + 2, n1, rows, stride) + 2
+                line = (starts[2] + row) * stride + 2
+                carry_along(rho, w, out, total, order == 1, most, n, o, m, low, high, line, c0, c1, c3, c4, scale,
+                            zero, two, five)  # fmt: skip
+                fill_ghosts(out, o - 2, n, kinds[2], zero)
+        clear_row(out, rows * stride, stride, zero)
+        if order > limit or (order > 1 and not most[: slabs * n].max() > enough):
+            break
+        rho = out
+    for row in prange(rows):
+        fill_ghosts(total, row * stride, n, kinds[2], zero)
+    clear_row(total, rows * stride, stride, zero)
+    return order - 1
+
+
+@row_function
+def pulled(g, w, f0, f1, f2, f3, y0, y1, y2, y3, y4, share_low, share_high, zero, two):
+    """6 A^T y of a cell along one axis: w at faces i - 1 to i + 2, y at cells i - 2 to i + 2, g = y2 - y1.
+
+    The shares are 5, or 4 beside a wall, where the cell stands for the one beyond as well.
+    """
+    w1, w2 = w[at(f1)], w[at(f2)]
+    total = (share_high * negative(w1, zero) + two * positive(w1, zero)) * g
+    total += (share_low * positive(w2, zero) + two * negative(w2, zero)) * (y3 - y2)
+    total -= negative(w[at(f0)], zero) * (y1 - y0)
+    return total - positive(w[at(f3)], zero) * (y4 - y3)
+
+
+@row_function
+def pull_row(
+    rho, y, w, out, w_bar, n, o, f0, f1, f2, f3, c0, c1, c3, c4, share_low, share_high, zero, two, five, scale
+):
+    """out += scale 6 A^T y of one axis for a row, and w_bar += scale g 6 q on the faces below it."""
+    for k in range(n):
+        y1, y2 = y[at(c1 + k)], y[at(o + k)]
+        g = y2 - y1
+        out[at(o + k)] += scale * pulled(g, w, f0 + k, f1 + k, f2 + k, f3 + k, y[at(c0 + k)], y1, y2, y[at(c3 + k)],
+                                         y[at(c4 + k)], share_low, share_high, zero, two)  # fmt: skip
+        q = face_value(
+            w[at(f1 + k)], rho[at(c0 + k)], rho[at(c1 + k)], rho[at(o + k)], rho[at(c3 + k)], zero, two, five
         )
-
-
-@parallel_kernel
-def pull(y, w, plus, out, starts, shapes, cells, kinds, axes, scale, weights):
-    """out = plus + scale A(w)^T y."""
-    n0, n1, n2 = cells[0], cells[1], cells[2]
-    for row in prange(n0 * n1):
-        x0 = row // n1
-        x1 = row - x0 * n1
-        for k in range(n2):
-            out[at(row * n2 + k)] = plus[at(row * n2 + k)]
-        for a in range(3 - axes, 3):
-            for part in range(5 if a == 2 else 1):
-                x2, count = cut(part, n2) if a == 2 else (0, n2)
-                i = x0 if a == 0 else (x1 if a == 1 else x2)
-                f0, p0 = face_at(starts, shapes, cells, kinds, a, x0, x1, x2, i - 1)
-                f1, p1 = face_at(starts, shapes, cells, kinds, a, x0, x1, x2, i)
-                f2, p2 = face_at(starts, shapes, cells, kinds, a, x0, x1, x2, i + 1)
-                f3, p3 = face_at(starts, shapes, cells, kinds, a, x0, x1, x2, i + 2)
-                c0, m0 = cell_at(cells, kinds, a, x0, x1, x2, i - 2)
-                c1, m1 = cell_at(cells, kinds, a, x0, x1, x2, i - 1)
-                c3, m3 = cell_at(cells, kinds, a, x0, x1, x2, i + 1)
-                c4, m4 = cell_at(cells, kinds, a, x0, x1, x2, i + 2)
-                first = 1 if kinds[a] == WALL_SIDE and i == 0 else 0
-                last = 1 if kinds[a] == WALL_SIDE and i == cells[a] - 1 else 0
-                o = row * n2 + x2
-                on = (weights[ON + p0], weights[ON + p1], weights[ON + p2], weights[ON + p3],
-                      weights[ON + m0], weights[ON + m1], weights[ON + m3], weights[ON + m4])  # fmt: skip
-                pull_row(y, w, out, count, o, (f0, f1, f2, f3), (c0, c1, o, c3, c4), on,
-                         (weights[ON + first], weights[ON + last]), scale, weights)  # fmt: skip
+        w_bar[at(f1 + k)] += scale * g * q
 
 
 @row_function
-def blame_row(rho, y, w, w_bar, count, f, c0, c1, c2, c3, on, scale, weights):
-    """w_bar += scale (y above - y below) q along a run of faces."""
-    near, ahead, back, half = weights[0], weights[1], weights[2], weights[3]
-    m0, m1, m2, m3 = on[0], on[1], on[2], on[3]
-    for k in range(count):
-        q = face_value(w[at(f + k)], m0 * rho[at(c0 + k)], m1 * rho[at(c1 + k)], m2 * rho[at(c2 + k)],
-                       m3 * rho[at(c3 + k)], near, ahead, back, half)  # fmt: skip
-        w_bar[at(f + k)] += scale * q * (m2 * y[at(c2 + k)] - m1 * y[at(c1 + k)])
+def blame_row(rho, y, w, w_bar, n, f, c0, c1, c2, c3, zero, two, five, scale):
+    """w_bar += scale (y above - y below) 6 q along a row of faces."""
+    for k in range(n):
+        q = face_value(w[at(f + k)], rho[at(c0 + k)], rho[at(c1 + k)], rho[at(c2 + k)], rho[at(c3 + k)],
+                       zero, two, five)  # fmt: skip
+        w_bar[at(f + k)] += scale * (y[at(c2 + k)] - y[at(c1 + k)]) * q
+
+
+@row_function
+def pull_wall_ends(y, w, out, n, o, line, zero, scale):
+    """out += what the first and the last cell of a row stand for beyond walls."""
+    e = o + n - 1
+    out[at(o)] -= scale * positive(w[at(line + 1)], zero) * (y[at(o + 1)] - y[at(o)])
+    out[at(e)] -= scale * negative(w[at(line + n - 1)], zero) * (y[at(e)] - y[at(e - 1)])
 
 
 @parallel_kernel
-def blame(rho, y, w, w_bar, starts, shapes, cells, kinds, axes, scale, weights):
-    """w_bar += scale (d (A(w) rho) / dw)^T y."""
-    for a in range(3 - axes, 3):
-        rows = shapes[a, 1]
-        for row in prange(shapes[a, 0] * rows):
-            x0 = row // rows
-            x1 = row - x0 * rows
-            for part in range(5 if a == 2 else 1):
-                x2, count = cut(part, shapes[a, 2]) if a == 2 else (0, shapes[a, 2])
-                i = x0 if a == 0 else (x1 if a == 1 else x2)
-                f, on = face_at(starts, shapes, cells, kinds, a, x0, x1, x2, i)
-                c0, m0 = cell_at(cells, kinds, a, x0, x1, x2, i - 2)
-                c1, m1 = cell_at(cells, kinds, a, x0, x1, x2, i - 1)
-                c2, m2 = cell_at(cells, kinds, a, x0, x1, x2, i)
-                c3, m3 = cell_at(cells, kinds, a, x0, x1, x2, i + 1)
-                if on == 1:
-                    counted = (weights[ON + m0], weights[ON + m1], weights[ON + m2], weights[ON + m3])
-                    blame_row(rho, y, w, w_bar, count, f, c0, c1, c2, c3, counted, scale, weights)
+def series_transpose(start, terms, place, order, bars, bar, w, w_bar, share, sizes, starts, kinds, beside, planes):
+    """The transpose of `series` applied to bars[bar], by Horner's rule; w_bar += what the terms owe to w.
+
+    Returns where among the three bars the result is.
+    """
+    n0, n1, n, stride = sizes[0], sizes[1], sizes[2], sizes[3]
+    rows, real = n0 * n1, start.dtype.type
+    zero, two, four, five = real(0), real(2), real(4), real(5)
+    slabs = slab_count(rows)
+    whole, y = bars[bar], bars[bar]
+    goal = bar
+    for k in range(order, 0, -1):
+        rho = start if k == 1 else terms[place + k - 2]
+        goal = (bar + 1) % 3 if goal != (bar + 1) % 3 else (bar + 2) % 3
+        out = bars[goal]
+        scale = real(share / k)
+        for slab in prange(slabs):
+            first, stop = slab_of_rows(slab, slabs, rows)
+            for row in range(first, stop):
+                x0 = row // n1
+                x1 = row - x0 * n1
+                o = row * stride + 2
+                for k in range(n):
+                    out[at(o + k)] = whole[at(o + k)]
+                for a in range(3 - sizes[4], 2):
+                    x = x0 if a == 0 else x1
+                    last = sizes[a] - 1
+                    f0 = faces_beside(planes, starts, a, x0, x1, x - 1, n1, stride) + 2
+                    f1 = faces_beside(planes, starts, a, x0, x1, x, n1, stride) + 2
+                    f2 = faces_beside(planes, starts, a, x0, x1, x + 1, n1, stride) + 2
+                    f3 = faces_beside(planes, starts, a, x0, x1, x + 2, n1, stride) + 2
+                    c0 = cells_beside(beside, a, x0, x1, x - 2, n1, rows, stride) + 2
+                    c1 = cells_beside(beside, a, x0, x1, x - 1, n1, rows, stride) + 2
+                    c3 = cells_beside(beside, a, x0, x1, x + 1, n1, rows, stride) + 2
+                    c4 = cells_beside(beside, a, x0, x1, x + 2, n1, rows, stride) + 2
+                    share_low = four if kinds[a] == WALL_SIDE and x == 0 else five
+                    share_high = four if kinds[a] == WALL_SIDE and x == last else five
+                    pull_row(rho, y, w, out, w_bar, n, o, f0, f1, f2, f3, c0, c1, c3, c4, share_low, share_high,
+                             zero, two, five, scale)  # fmt: skip
+                    if kinds[a] == OPEN_SIDE and x == last:
+                        blame_row(rho, y, w, w_bar, n, f2, c1, o, c3, c4, zero, two, five, scale)
+                f = (starts[2] + row) * stride + 2
+                pull_row(rho, y, w, out, w_bar, n, o, f - 1, f, f + 1, f + 2, o - 2, o - 1, o + 1, o + 2, five, five,
+                         zero, two, five, scale)  # fmt: skip
+                e = o + n
+                blame_row(rho, y, w, w_bar, 1, f + n, e - 2, e - 1, e, e + 1, zero, two, five, scale)
+                if kinds[2] == WALL_SIDE:
+                    pull_wall_ends(y, w, out, n, o, f, zero, scale)
+                fill_ghosts(out, o - 2, n, kinds[2], zero)
+        clear_row(out, rows * stride, stride, zero)
+        y = out
+    return goal
+
+
+@row_function
+def flux_tangent(w, d_w, q0, q1, q2, q3, d0, d1, d2, d3, zero, two, five):
+    """Derivative of `upward` along d_w and the d of its cells."""
+    return d_w * face_value(w, q0, q1, q2, q3, zero, two, five) + upward(w, d0, d1, d2, d3, zero, two, five)
+
+
+@row_function
+def tangent_row(q, d, w, d_w, out, n, o, low, high, c0, c1, c3, c4, zero, two, five, scale):
+    """out += scale 6 (A(w) d + A(d_w) q) of one axis, for a row."""
+    for k in range(n):
+        q1, q2, q3 = q[at(c1 + k)], q[at(o + k)], q[at(c3 + k)]
+        d1, d2, d3 = d[at(c1 + k)], d[at(o + k)], d[at(c3 + k)]
+        below = flux_tangent(w[at(low + k)], d_w[at(low + k)], q[at(c0 + k)], q1, q2, q3, d[at(c0 + k)], d1, d2, d3,
+                             zero, two, five)  # fmt: skip
+        above = flux_tangent(w[at(high + k)], d_w[at(high + k)], q1, q2, q3, q[at(c4 + k)], d1, d2, d3, d[at(c4 + k)],
+                             zero, two, five)  # fmt: skip
+        out[at(o + k)] += scale * (below - above)
+
+
+@parallel_kernel
+def term_tangent(q, d, w, d_w, out, scale, sizes, starts, kinds, beside, planes):
+    """out = scale 6 (A(w) d + A(d_w) q): the derivative of a term by that before it and by w."""
+    n0, n1, n, stride = sizes[0], sizes[1], sizes[2], sizes[3]
+    rows, real = n0 * n1, q.dtype.type
+    zero, two, five = real(0), real(2), real(5)
+    for row in prange(rows):
+        x0 = row // n1
+        x1 = row - x0 * n1
+        o = row * stride + 2
+        clear_row(out, o, n, zero)
+        for a in range(3 - sizes[4], 2):
+            x = x0 if a == 0 else x1
+            low = faces_beside(planes, starts, a, x0, x1, x, n1, stride) + 2
+            high = faces_beside(planes, starts, a, x0, x1, x + 1, n1, stride) + 2
+            c0 = cells_beside(beside, a, x0, x1, x - 2, n1, rows, stride) + 2
+            c1 = cells_beside(beside, a, x0, x1, x - 1, n1, rows, stride) + 2
+            c3 = cells_beside(beside, a, x0, x1, x + 1, n1, rows, stride) + 2
+            c4 = cells_beside(beside, a, x0, x1, x + 2, n1, rows, stride) + 2
+            tangent_row(q, d, w, d_w, out, n, o, low, high, c0, c1, c3, c4, zero, two, five, scale)
+        line = (starts[2] + row) * stride + 2
+        tangent_row(q, d, w, d_w, out, n, o, line, line + 1, o - 2, o - 1, o + 1, o + 2, zero, two, five, scale)
+        fill_ghosts(out, o - 2, n, kinds[2], zero)
+    clear_row(out, rows * stride, stride, zero)
