@@ -106,10 +106,18 @@ def test_a_stopped_run_resumes_to_the_same_bits_on_other_threads(tmp_path):
     assert len(resume(tmp_path / "whole").frames) == 9
 
 
-def test_arrays_stay_within_the_papers_bound():
-    """8 n^d (1 + d) N numbers, and the plan told before a run holds."""
-    text = SCENE.format(control="", sides="walls", frames=24, smoke="", more="")
-    problem = build(load_scene(text.replace("resolution = 20", "resolution = 48").replace("frame = 6", "frame = 24")))
+@pytest.mark.parametrize(
+    ("dim", "cells", "control", "bound"),
+    [(2, 48, "", 1.125), (2, 48, 'solver = "admm"', 1.45), (3, 16, "", 1.0)],
+)
+def test_arrays_stay_near_the_papers_bound(dim, cells, control, bound):
+    """8 n^d (1 + d) N numbers in a volume, an eighth more in a plane; and the plan told before a run holds."""
+    text = SCENE.format(control=control, sides="walls", frames=24, smoke="", more="")
+    text = text.replace("resolution = 20", f"resolution = {cells}").replace("frame = 6", "frame = 24")
+    if dim == 3:
+        text = text.replace("1.0, 1.0]", "1.0, 1.0, 1.0]").replace('"disk"', '"sphere"')
+        text = text.replace("[0.45, 0.5]", "[0.45, 0.5, 0.5]").replace("[0.6, 0.45]", "[0.6, 0.45, 0.5]")
+    problem = build(load_scene(text))
     plan = SpacetimePlan.of(problem)
     plan.outer(plan.horizon()).advance()  # compiled, and tables made
     tracemalloc.start()
@@ -118,7 +126,7 @@ def test_arrays_stay_within_the_papers_bound():
         outer.advance()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 8 * problem.grid.count * 3 * 24 * 4
+    assert peak < bound * 8 * problem.grid.count * (1 + dim) * 24 * 4
     assert peak == pytest.approx(sum(memory_plan(plan).values()), rel=0.1)
 
 
@@ -164,10 +172,10 @@ def test_any_k_that_is_allowed_comes_to_the_same_end(K):
 
 
 def test_a_weight_for_all_keyframes_is_a_penalty_on_forces():
-    """Weights times 1000 are r divided by 1000; K follows, or the first steps would leave the domain."""
-    heavy = run(scene("iterations = 12\nr = 5e4", more="weight = 1000"), threads=1)
+    """Weights times 1024 are r divided by 1024, to the last bit: K follows."""
+    heavy = run(scene("iterations = 12\nr = 51200.0", more="weight = 1024"), threads=1)
     plain = run(scene("iterations = 12\nr = 50.0"), threads=1)
-    assert errors(heavy)[0] == pytest.approx(errors(plain)[0], abs=0.002)
+    assert errors(heavy) == errors(plain)
 
 
 def test_settled_duals_do_not_stop_before_they_have_moved():
@@ -225,7 +233,7 @@ def test_a_ball_led_around_corners_turns_at_every_one_if_they_are_approached_one
         ends.append((together[-1]["objective"], max(errors(result)), len(together)))
     approached, from_rest = ends
     assert approached[0] < 0.5 * from_rest[0]
-    assert approached[1] < 0.4 < 0.8 < from_rest[1]
+    assert approached[1] < 0.4 < 0.6 < from_rest[1]
     assert approached[2] < from_rest[2]
 
 

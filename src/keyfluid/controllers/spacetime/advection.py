@@ -91,9 +91,9 @@ class Advection:
                 out[:, k] += v_bar.data
         return out
 
-    def smoothed(self, gap: np.ndarray) -> np.ndarray:
-        """S gap; gap stays as it is."""
-        return self.flow.solenoidal.filter(gap.copy(), self._filters)
+    def smoothed(self, q: np.ndarray) -> np.ndarray:
+        """S q, in place."""
+        return self.flow.solenoidal.filter(q, self._filters)
 
     @cached_property
     def _filters(self) -> Filters:

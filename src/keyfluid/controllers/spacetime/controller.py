@@ -22,6 +22,7 @@ from keyfluid.controllers.spacetime.multigrid import Multigrid
 from keyfluid.controllers.spacetime.refuse import refuse
 from keyfluid.controllers.spacetime.replay import Replay, Units
 from keyfluid.controllers.spacetime.rounds import Round, Rounds
+from keyfluid.controllers.spacetime.search import PAIRS
 from keyfluid.controllers.spacetime.settings import SpacetimeNumbers, settings_of
 from keyfluid.controllers.step_size import tell_if_fast
 from keyfluid.errors import BlowUp, KeyfluidError, SceneError
@@ -50,8 +51,8 @@ HARDLY = 0.2
 """Share of a keyframe that the one before must cover, or they are approached one by one. Of docs/results.md the moving
 sphere has 0 and misses a corner from rest; circle-bunny has 0.34, others more, and all are met from rest."""
 
-LIKELY_ROUNDS, PER_ROUND = 30, 30.0
-"""For the run-time estimate: expected outer iterations, and the cost of one in free simulations (docs/results.md)."""
+LIKELY_ROUNDS, PER_ROUND = 14, 100.0
+"""For the run-time estimate: expected outer iterations, and the cost of one in free simulations."""
 
 MOST_MEMORY = 0.9
 """Share of the machine's memory that a run may plan to use."""
@@ -66,8 +67,8 @@ class Spacetime(Method):
     begins_from_frames = False
 
     def plan(self, problem: Problem, other_runs: OtherRuns) -> SpacetimePlan:
-        """Work: rounds until the stop rule, most likely, by what one of them takes. On disk: v, v*, lambda, u and the
-        last v, twice while a checkpoint is replaced."""
+        """Work: rounds until the stop rule, most likely, by what one of them takes. On disk: v and pairs of L-BFGS, or v*,
+        lambda and u as well, twice while a checkpoint is replaced."""
         plan = SpacetimePlan.of(problem)
         parts = memory_plan(plan)
         memory, limit = sum(parts.values()), problem.memory_limit_bytes
@@ -85,7 +86,7 @@ class Spacetime(Method):
         return replace(
             plan,
             memory_bytes=memory,
-            stored_bytes=2 * faces * (5 * plan.longest_window + (plan.steps if len(plan.windows) > 1 else 0)),
+            stored_bytes=2 * faces * (plan.kept * plan.longest_window + (plan.steps if len(plan.windows) > 1 else 0)),
             simulations=PER_ROUND * rounds * share * (2 if plan.approaches else 1),
             lines=_lines(plan, parts),
         )
@@ -263,6 +264,11 @@ class SpacetimePlan(Plan):
     def longest_window(self) -> int:
         return max(stop - start for start, stop in self.windows)
 
+    @property
+    def kept(self) -> int:
+        """Trajectories in a checkpoint."""
+        return 2 * PAIRS[self.problem.grid.dim] + (1 if self.settings.solver == "gauss-newton" else 4)
+
     def approach(self) -> Horizon:
         horizon = self._horizon(self.stations, 0)
         horizon.air = np.empty((horizon.velocity.data.size, self.steps), self.problem.dtype)
@@ -403,8 +409,11 @@ def _lines(plan: SpacetimePlan, parts: Mapping[str, int]) -> list[str]:
     unknowns = plan.problem.grid.value_count(Kind.FACES) * longest
     told = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in parts.items())
     lines = [f"{unknowns:,} velocities in {longest} steps; {told}"]
-    if plan.approaches:
-        lines.append(f"{len(plan.stations)} keyframes one after the other, roughly, then all together")
+    if len(plan.levels) > 1:
+        ways = [f"{' x '.join(map(str, level.problem.grid.cells))} cells and {level.steps} steps" for level in plan.levels]
+        lines.append(f"first on {', then '.join(ways[:-1])}")
+    if plan.levels[0].approaches:
+        lines.append(f"{len(plan.levels[0].stations)} keyframes one after the other, roughly, then all together")
     elif len(plan.windows) > 1:
         lines.append(f"{len(plan.windows)} windows one after the other; the numbers are the longest's")
     return lines
@@ -413,19 +422,18 @@ def _lines(plan: SpacetimePlan, parts: Mapping[str, int]) -> list[str]:
 def memory_plan(plan: SpacetimePlan) -> dict[str, int]:
     """Bytes by what they are for; the paper's bound is 8 n^d (1 + d) N numbers.
 
-    v, v*, lambda and the last v, what a subproblem holds beside them, and densities of three sweeps.
+    A round holds v, w, the gradient and two more while a direction is found, the pairs of L-BFGS, what a transform
+    needs, and densities of two sweeps; the paper's splitting also v*, lambda and a guide.
     """
     problem, item = plan.problem, plan.problem.dtype.itemsize
     velocities, longest = item * problem.grid.value_count(Kind.FACES), plan.longest_window
+    densities = item * problem.grid.count * longest
+    pairs, work = 2 * PAIRS[problem.grid.dim], 5 if plan.settings.solver == "gauss-newton" else 8
     beside = plan.steps if len(plan.windows) > 1 else 0
-    if plan.approaches:
-        # Its windows are shorter, but forces and velocities of all steps stand beside the nine that each holds.
-        shorter = longest - max(stop - start for start, stop in pairwise([0, *plan.stations]))
-        beside = max(0, 2 * plan.steps - 9 * shorter)
     return {
-        "v, v*, lambda, the last v": 4 * velocities * longest,
-        "guide, gradient, direction and work of a subproblem": 5 * velocities * longest,
-        "densities of three sweeps": 3 * item * problem.grid.count * longest * len(problem.densities),
+        "velocities, gradients and work of a round": work * velocities * longest + 2 * densities,
+        "pairs of L-BFGS": pairs * velocities * longest,
+        "densities of two sweeps": 2 * densities * len(problem.densities),
         **({"forces of all windows": velocities * beside} if beside else {}),
     }
 

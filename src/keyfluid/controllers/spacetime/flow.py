@@ -48,6 +48,8 @@ class FlowEquations:
     viscosity: float = 0.0
     free_start: bool = False
     lifts: Mapping[str, Heat] = field(default_factory=dict)
+    bodies: bool = False
+    """Whether `solenoidal` keeps clear of bodies; filters then no longer commute with it."""
 
     def forces(self, v: np.ndarray) -> np.ndarray:
         """u[face, k] = u_{k-1}, projected; without buoyancy."""
@@ -56,6 +58,18 @@ class FlowEquations:
     def tangent(self, v: np.ndarray, d: np.ndarray) -> np.ndarray:
         """Q D d."""
         return self._late(d, self_advection_tangent(self.grid, v, d, 1.0, self.viscosity))
+
+    def linear_forces(self, v: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """u(v) + Q D (w - v), projected: w_k - w_{k-1} + Adv'[v_k] (w_k - v_k / 2), since Adv[v] = Adv'[v] v / 2."""
+        half = v * v.dtype.type(-0.5)
+        half += w
+        out = self_advection_tangent(self.grid, v, half, 1.0, self.viscosity)
+        del half
+        if self.viscosity > 0:
+            # The viscous part is linear: what was halved has to come back.
+            out += self_advection(self.grid, v * v.dtype.type(0.5), 1.0, self.viscosity)
+            out -= self_advection(self.grid, v * v.dtype.type(0.5), 1.0, 0.0)
+        return self._late(w, out)
 
     def transpose(self, v: np.ndarray, u: np.ndarray) -> np.ndarray:
         """D^T u; not projected."""

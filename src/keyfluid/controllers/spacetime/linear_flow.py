@@ -3,7 +3,8 @@
     cost(w) = R/2 sum |e_k|^2,    e = Q (u(v) + D (w - v) - B (rho(w) - rho(v))),      D as in flow.py
 
 Any trajectory without divergence solves the equations of motion with some force (appendix A), so nothing has to be
-given up for w: what the forces of w will be is known to first order. B lifts the air by its smoke (buoyancy).
+given up for w: what the forces of w will be is known to first order. B lifts the air by its smoke (buoyancy). Adv is
+quadratic, so Adv[v] = Adv'[v] v / 2 and e needs no forces of v beside it.
 
 Preconditioner  (R D_t^T D_t + K_k)^-1, D_t being D for fluid at rest: exact solves in time for every face. K_k stands for
 the mismatch's curvature, which the paper's K is of the size of: `CURVED` K for every keyframe that step k still leads
@@ -34,11 +35,10 @@ def curvatures(advection: Advection, penalty: float, steps: int) -> np.ndarray:
 
 @dataclass(eq=False)
 class LinearFlow:
-    """The cost of velocities near v, whose forces without buoyancy are `own`."""
+    """The cost of velocities near v."""
 
     flow: FlowEquations
     v: np.ndarray
-    own: np.ndarray
     force_weight: float
     curvature: np.ndarray
     e: np.ndarray | None = None
@@ -46,8 +46,7 @@ class LinearFlow:
 
     def value(self, w: np.ndarray, sweep: Sweep) -> float:
         self.e = None
-        e = self.flow.tangent(self.v, w - self.v)
-        e += self.own
+        e = self.flow.linear_forces(self.v, w)
         self.flow.subtract_lift(e, sweep.densities)
         self.e = e
         return 0.5 * self.force_weight * dot(e, e)
@@ -61,11 +60,10 @@ class LinearFlow:
         return advection.add_backward(w, sweep, out, pulls)
 
     def precondition(self, gradient: np.ndarray) -> np.ndarray:
-        out = np.empty_like(gradient)
-        flat = np.ascontiguousarray(gradient).reshape(-1)
-        kernels.solve_in_time(flat, out.reshape(-1), gradient.shape[1], *self._factors)
-        out *= out.dtype.type(1.0 / self.force_weight)
-        return out
+        flat = gradient.reshape(-1)
+        kernels.solve_in_time(flat, flat, gradient.shape[1], *self._factors)
+        gradient *= gradient.dtype.type(1.0 / self.force_weight)
+        return gradient
 
     @cached_property
     def _factors(self) -> tuple[np.ndarray, np.ndarray]:

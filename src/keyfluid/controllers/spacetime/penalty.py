@@ -29,4 +29,5 @@ class Penalty:
         return advection.add_backward(w, sweep, out)
 
     def precondition(self, gradient: np.ndarray) -> np.ndarray:
-        return gradient * (1.0 / (self.penalty + self.curvature)).astype(gradient.dtype)
+        gradient *= (1.0 / (self.penalty + self.curvature)).astype(gradient.dtype)
+        return gradient

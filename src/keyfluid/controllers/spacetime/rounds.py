@@ -97,11 +97,10 @@ class Rounds:
     def advance(self) -> Round:
         """One round."""
         settings, before, searched = self.settings, self.sweep, self.search.iterations
-        begun = self.objective(before) if before is not None else np.inf
-        cost = LinearFlow(
-            self.flow, self.v, self.u, settings.force_weight,
-            curvatures(self.advection, settings.penalty, self.v.shape[1]),
-        )  # fmt: skip
+        begun = self.last if before is not None else np.inf
+        self.u = np.empty(0, self.v.dtype)  # forces are found anew, their memory is wanted
+        curvature = curvatures(self.advection, settings.penalty, self.v.shape[1])
+        cost = LinearFlow(self.flow, self.v, settings.force_weight, curvature)
         w = self.v.copy()
         self.sweep, residuals = self.search.run(w, cost, settings.advection_iterations, before)
         del cost

@@ -9,7 +9,7 @@ The paper goes along the gradient (eq. 8) for a fixed number of iterations and s
 is turned by an inverse of E's curvature: L-BFGS [Nocedal & Wright 2006, algorithm 7.4] on top of the cost's own
 preconditioner, smoothed by S = (1 - l^2 laplacian)^-1, l = 1.5 cells. The mismatch's derivative lives on the smoke's
 edge and knows its staircase; without S the smoke grows combs of a cell's width. A search ends where the residual, the
-gradient in the preconditioner's norm, has fallen to `SHARE` of what it was, or after `most` iterations.
+gradient in the norm of that inverse, has fallen to `SHARE` of what it was, or after `most` iterations.
 
 Pairs are kept from one search to the next: the mismatch is the same, and its curvature is what they are for.
 """
@@ -32,8 +32,9 @@ SMALLEST = 1e-5
 FASTEST = 2.0
 """Cells per step by which w may change in one iteration: beyond, the smoke's derivative means nothing."""
 PAIRS = {2: 3, 3: 2}
-"""Pairs of L-BFGS in a plane and in a volume. Letters R, F, A and 8 at 64^2/20 after 120 iterations: objectives with 1,
-3 and 8 pairs of 8.9, 8.6, 8.7; 5.4, 5.1, 5.0; 6.6, 6.5, 6.4; 14.6, 10.0, 11.3."""
+"""Of L-BFGS, in a plane and in a volume, where two keep within the paper's memory. Letters R, F, A and 8 at 64^2/20 after
+120 iterations: objectives of 8.9, 9.1, 8.6, 8.7 with 1, 2, 3 and 8 pairs; 5.4, 5.1, 5.1, 5.0; 6.6, 7.0, 6.5, 6.4; 14.6,
+12.0, 10.0, 11.3."""
 
 
 class Cost(Protocol):
@@ -48,7 +49,7 @@ class Cost(Protocol):
         ...
 
     def precondition(self, gradient: np.ndarray) -> np.ndarray:
-        """An estimate of curvature^-1 gradient, of mismatch and cost."""
+        """An estimate of curvature^-1 gradient, of mismatch and cost; in place."""
         ...
 
 
@@ -72,18 +73,17 @@ class Search:
         gradient = self._gradient(w, cost, sweep)
         residuals: list[float] = []
         for _ in range(most):
-            residuals.append(float(np.sqrt(max(dot(gradient, self._preconditioned(gradient, cost)), 0.0))))
-            if residuals[-1] <= SHARE * residuals[0]:
-                break
             step = self._direction(gradient, cost)
             slope = dot(gradient, step)
-            if not slope < 0:
+            if not slope < 0 and self.s:
                 self.forget()
-                step = self._preconditioned(-gradient, cost)
+                step = self._direction(gradient, cost)
                 slope = dot(gradient, step)
-            if not slope < 0:
+            residuals.append(float(np.sqrt(max(-slope, 0.0))))
+            if residuals[-1] <= SHARE * residuals[0]:
                 break
             del sweep
+            self._make_room()
             found = self._line(w, step, value, slope, cost)
             if found is None:
                 sweep = self._forward(w)
@@ -98,6 +98,11 @@ class Search:
 
     def forget(self) -> None:
         self.s, self.y = [], []
+
+    def _make_room(self) -> None:
+        """For the next pair."""
+        others = PAIRS[self.advection.flow.grid.dim] - 1
+        self.s, self.y = self.s[-others:], self.y[-others:]
 
     def _line(
         self, w: np.ndarray, step: np.ndarray, value: float, slope: float, cost: Cost
@@ -125,7 +130,9 @@ class Search:
             add_scaled(-shares[-1], y, q)
         q = self._preconditioned(q, cost)
         if self.s:
-            q *= q.dtype.type(dot(self.s[-1], self.y[-1]) / dot(self.y[-1], self._preconditioned(self.y[-1], cost)))
+            turned = self._preconditioned(self.y[-1].copy(), cost)
+            q *= q.dtype.type(dot(self.s[-1], self.y[-1]) / dot(self.y[-1], turned))
+            del turned
         for s, y, share in zip(self.s, self.y, reversed(shares)):
             add_scaled(share - dot(y, q) / dot(s, y), s, q)
         return q
@@ -134,12 +141,11 @@ class Search:
         if dot(s, y) > 1e-10 * np.sqrt(dot(s, s) * dot(y, y)):
             self.s.append(s)
             self.y.append(y)
-            most = PAIRS[self.advection.flow.grid.dim]
-            self.s, self.y = self.s[-most:], self.y[-most:]
 
     def _preconditioned(self, gradient: np.ndarray, cost: Cost) -> np.ndarray:
-        flow = self.advection.flow
-        return flow.admissible(self.advection.smoothed(cost.precondition(gradient)))
+        """In place; without divergence as the gradient is: filters and solves in time commute with Q, but for bodies."""
+        q = self.advection.smoothed(cost.precondition(gradient))
+        return self.advection.flow.admissible(q) if self.advection.flow.bodies else q
 
     def _gradient(self, w: np.ndarray, cost: Cost, sweep: Sweep) -> np.ndarray:
         return self.advection.flow.admissible(cost.gradient(self.advection, w, sweep))
