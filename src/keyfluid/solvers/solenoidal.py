@@ -10,11 +10,16 @@ from collections.abc import Callable
 import numpy as np
 
 from keyfluid.grid import Grid, Kind
+from keyfluid.solvers.face_tables import face_tables
+from keyfluid.solvers.kernels import solenoidal as kernels
 from keyfluid.solvers.poisson import CENTRE_AXES
 from keyfluid.solvers.transforms import Axis, diagonal, eigenvalues
+from keyfluid.threads import one_thread_below
 
 Array = np.ndarray
 Filters = list[tuple[tuple[Axis, ...], Array]]
+
+SERIAL_VALUES = 1 << 14
 
 
 class Solenoidal:
@@ -23,9 +28,9 @@ class Solenoidal:
     def __init__(self, grid: Grid, dtype: np.typing.DTypeLike) -> None:
         self.grid, self.dim, self.dtype = grid, grid.dim, dtype
         self.axes = tuple(CENTRE_AXES[side] for side in grid.boundary)
-        values = -eigenvalues(grid.cells, self.axes)
+        values = eigenvalues(grid.cells, self.axes)
         inverse = np.zeros_like(values)
-        np.divide(1.0, values, out=inverse, where=values > 0)
+        np.divide(1.0, values, out=inverse, where=values < 0)
         self._inverse = inverse.astype(dtype)[..., None]
 
     def component(self, v: Array, a: int) -> Array:
@@ -35,35 +40,22 @@ class Solenoidal:
 
     def divergence(self, v: Array) -> Array:
         """Net outflow [cells ..., step]; what crosses walls does not count."""
-        out = np.zeros((*self.grid.cells, v.shape[-1]), v.dtype)
-        for a in range(self.dim):
-            part = self.component(v, a)
-            if self.grid.is_periodic(a):
-                out -= part
-                _along(out, a, None, -1)[...] += _along(part, a, 1, None)
-                _along(out, a, -1, None)[...] += _along(part, a, 0, 1)
-            else:
-                inner = _along(part, a, 1, -1)
-                _along(out, a, None, -1)[...] += inner
-                _along(out, a, 1, None)[...] -= inner
+        out = np.empty((*self.grid.cells, v.shape[-1]), v.dtype)
+        with one_thread_below(SERIAL_VALUES, v.size):
+            kernels.divergence(v.reshape(-1), out.reshape(-1), v.shape[-1], *face_tables(self.grid))
         return out
 
     def subtract_gradient(self, v: Array, p: Array) -> None:
         """v -= G p in place; zero on walls."""
-        for a in range(self.dim):
-            part = self.component(v, a)
-            if self.grid.is_periodic(a):
-                part -= p
-                _along(part, a, 1, None)[...] += _along(p, a, None, -1)
-                _along(part, a, 0, 1)[...] += _along(p, a, -1, None)
-            else:
-                _along(part, a, 1, -1)[...] += _along(p, a, None, -1) - _along(p, a, 1, None)
-                _along(part, a, 0, 1)[...] = 0
-                _along(part, a, -1, None)[...] = 0
+        whole = np.ascontiguousarray(v)
+        with one_thread_below(SERIAL_VALUES, v.size):
+            kernels.subtract_gradient(whole.reshape(-1), p.reshape(-1), v.shape[-1], *face_tables(self.grid))
+        if whole is not v:
+            v[...] = whole
 
     def pressure(self, v: Array) -> Array:
         """p of v - G p, mean zero."""
-        return diagonal(-self.divergence(v), self.axes, self._inverse)
+        return diagonal(self.divergence(v), self.axes, self._inverse)
 
     def project(self, v: Array) -> Array:
         """Q v, in place."""
@@ -86,7 +78,7 @@ class Solenoidal:
         """Every component's waves scaled, in place: symmetric, and it commutes with Q if all symbols are the same."""
         for a, (axes, scale) in enumerate(filters):
             inner = self._inner(self.component(v, a), a)
-            inner[...] = diagonal(np.ascontiguousarray(inner), axes, scale)
+            inner[...] = diagonal(inner, axes, scale)
         return v
 
     def _inner(self, part: Array, a: int) -> Array:

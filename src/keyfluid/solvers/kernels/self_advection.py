@@ -1,8 +1,8 @@
 """Self-advection (curl v) x v with viscosity, its derivative and transpose, on many time steps at once.
 
 Values are flat with the steps innermost: v[face, step]. Then sides of the box are settled once per row of faces and the
-inner loop, over faces of a row and all steps, vectorises. A 2D grid is one layer of a 3D one
-(keyfluid/kernels/stencils.py).
+inner loop, over faces of a row and all steps, vectorises. All components of a row are done together, while their
+neighbours are in the cache. A 2D grid is one layer of a 3D one (keyfluid/kernels/stencils.py).
 
 On the edge e between the axes a and b, with e - a the place one cell below along a,
 
@@ -95,16 +95,25 @@ def transpose_row(v, g, out, steps, count, o, a0, a1, b0, b1, quarter, signed, s
         out[at(o + k)] += slip * g_w + quarter * w * g_b - signed * (g_a * m_b - g_b * m_a)
 
 
+@row_function
+def max_rows(shapes, axes, b):
+    """Most faces along axis b of any component."""
+    return max(max(shapes[1, b], shapes[2, b]), shapes[0, b] if axes == 3 else 0)
+
+
 @parallel_kernel
 def advect_self_tangent(v, d, out, steps, starts, shapes, cells, kinds, axes, quarter, viscosity):
     """Add the derivative of (curl v) x v along d, times 4 quarter, and viscosity times curl curl d to out."""
-    for a in range(3 - axes, 3):
-        rows = shapes[a, 1]
-        for row in prange(shapes[a, 0] * rows):
-            x0 = row // rows
-            x1 = row - x0 * rows
+    rows = max_rows(shapes, axes, 1)
+    for row in prange(max_rows(shapes, axes, 0) * rows):
+        x0 = row // rows
+        x1 = row - x0 * rows
+        for a in range(3 - axes, 3):
+            if x0 >= shapes[a, 0] or x1 >= shapes[a, 1]:
+                continue
             for part in range(3):
                 x2, count = run_of(part, shapes[a, 2])
+                o = spot(starts, shapes, a, x0, x1, x2)
                 for b in range(3 - axes, 3):
                     if b == a:
                         continue
@@ -112,20 +121,22 @@ def advect_self_tangent(v, d, out, steps, starts, shapes, cells, kinds, axes, qu
                         inside, a0, a1, b0, b1 = edge_beside(starts, shapes, cells, kinds, a, b, above, x0, x1, x2)
                         if inside:
                             slip = viscosity if above == 1 else -viscosity
-                            o = spot(starts, shapes, a, x0, x1, x2)
                             tangent_row(v, d, out, steps, count, o, a0, a1, b0, b1, quarter, slip)
 
 
 @parallel_kernel
 def advect_self_transpose(v, g, out, steps, starts, shapes, cells, kinds, axes, quarter, viscosity):
     """Add the transpose of `advect_self_tangent` applied to g to out."""
-    for a in range(3 - axes, 3):
-        rows = shapes[a, 1]
-        for row in prange(shapes[a, 0] * rows):
-            x0 = row // rows
-            x1 = row - x0 * rows
+    rows = max_rows(shapes, axes, 1)
+    for row in prange(max_rows(shapes, axes, 0) * rows):
+        x0 = row // rows
+        x1 = row - x0 * rows
+        for a in range(3 - axes, 3):
+            if x0 >= shapes[a, 0] or x1 >= shapes[a, 1]:
+                continue
             for part in range(3):
                 x2, count = run_of(part, shapes[a, 2])
+                o = spot(starts, shapes, a, x0, x1, x2)
                 for b in range(3 - axes, 3):
                     if b == a:
                         continue
@@ -134,5 +145,4 @@ def advect_self_transpose(v, g, out, steps, starts, shapes, cells, kinds, axes, 
                         if inside:
                             signed = quarter if above == 1 else -quarter
                             slip = viscosity if above == 1 else -viscosity
-                            o = spot(starts, shapes, a, x0, x1, x2)
                             transpose_row(v, g, out, steps, count, o, a0, a1, b0, b1, quarter, signed, slip)
