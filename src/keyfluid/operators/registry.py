@@ -19,6 +19,7 @@ from keyfluid.operators.advect_limited import AdvectLimited
 from keyfluid.operators.advect_vorticity import AdvectVorticity
 from keyfluid.operators.base import Fields, Operator
 from keyfluid.operators.blur import gaussian_blur, gaussian_pyramid
+from keyfluid.operators.blur_around import BlurAround
 from keyfluid.operators.carry_smoke import CarrySmoke
 from keyfluid.operators.confine_vorticity import ConfineVorticity
 from keyfluid.operators.curl import Curl
@@ -95,6 +96,10 @@ def _surface(at: Setting) -> Field:
     return phi.like(raised + phi.dtype.type(0.05) * np.where(raised < 0, -1, 1).astype(phi.dtype))
 
 
+def _widths(at: Setting, *cells: float) -> tuple[float, ...]:
+    return tuple(at.grid.spacing * width for width in cells)
+
+
 def _tight(at: Setting) -> float:
     return 1e-13 if at.dtype == np.float64 else 1e-5
 
@@ -123,6 +128,10 @@ REGISTER: dict[str, Builder] = {
     "Gaussian blur": lambda at: (gaussian_blur(at.grid, 1.3 * at.grid.spacing), (at.field(Kind.CENTRES),)),
     "Gaussian pyramid": lambda at: (
         gaussian_pyramid(at.grid, 0.8 * at.grid.spacing, 3),
+        (at.field(Kind.CENTRES),),
+    ),
+    "Gaussian pyramid around bodies": lambda at: (
+        BlurAround(at.grid, at.solids or no_solids(at), _widths(at, 0.0, 0.8, 1.6), power=2, dtype=at.dtype),
         (at.field(Kind.CENTRES),),
     ),
     "drive": lambda at: (
