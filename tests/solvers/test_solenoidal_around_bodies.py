@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.operators.project import Project
@@ -163,3 +164,9 @@ def test_threads_change_no_bit(most, monkeypatch):
         set_threads(count)
         results.append(SolenoidalAroundBodies(grid, np.float32, solids).project(rough(grid, 19, np.float32)))
     assert results[0].tobytes() == results[1].tobytes()
+
+
+def test_an_open_side_is_refused():
+    grid = Grid((9, 8), boundary=("walls", "open"))
+    with pytest.raises(KeyfluidError, match="open"):
+        SolenoidalAroundBodies(grid, np.float64, ball_and_corner(grid))

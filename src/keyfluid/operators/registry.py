@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from keyfluid.boundary import Boundary
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.operators.advect import Advect
@@ -96,6 +97,13 @@ def _surface(at: Setting) -> Field:
     return phi.like(raised + phi.dtype.type(0.05) * np.where(raised < 0, -1, 1).astype(phi.dtype))
 
 
+def _resting(at: Setting) -> Solids | None:
+    """The bodies without their motion; none if a side is open, which the implicit step does not know beside bodies."""
+    if at.solids is None or Boundary.OPEN in at.grid.boundary:
+        return None
+    return Solids.from_distance(at.grid, np.where(at.solids.solid, -1.0, 1.0), dtype=at.dtype)
+
+
 def _widths(at: Setting, *cells: float) -> tuple[float, ...]:
     return tuple(at.grid.spacing * width for width in cells)
 
@@ -145,6 +153,10 @@ REGISTER: dict[str, Builder] = {
     "self-advection": lambda at: (AdvectVorticity(at.grid, 0.3 * at.grid.spacing), (at.field(Kind.FACES),)),
     "implicit step": lambda at: (
         StepImplicit(at.grid, 0.3 * at.grid.spacing, 0.05 * at.grid.spacing, at.dtype),
+        (at.field(Kind.FACES), at.field(Kind.FACES)),
+    ),
+    "implicit step around bodies": lambda at: (
+        StepImplicit(at.grid, 0.6 * at.grid.spacing, 0.02 * at.grid.spacing, at.dtype, solids=_resting(at)),
         (at.field(Kind.FACES), at.field(Kind.FACES)),
     ),
     "transport": lambda at: (

@@ -19,6 +19,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from keyfluid.boundary import Boundary
+from keyfluid.errors import KeyfluidError
 from keyfluid.grid import Grid
 from keyfluid.solids import Solids
 from keyfluid.solvers.multigrid import SolveReport
@@ -43,6 +45,10 @@ class SolenoidalAroundBodies(Solenoidal):
     """
 
     def __init__(self, grid: Grid, dtype: np.typing.DTypeLike, solids: Solids) -> None:
+        if Boundary.OPEN in grid.boundary:
+            raise KeyfluidError(
+                "projection around bodies: a side of the box is open; only walls and periodic sides work"
+            )
         super().__init__(grid, dtype)
         self.solids = solids
         self.tolerance = 2e-7 if np.dtype(dtype) == np.float32 else 1e-13
