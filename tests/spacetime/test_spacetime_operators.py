@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import scipy.linalg
 
+from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.operators.advect_vorticity import AdvectVorticity
 from keyfluid.operators.project import Project, relative_divergence
 from keyfluid.operators.step_implicit import StepImplicit
 from keyfluid.operators.transport import Transport
+from keyfluid.solids import Solids
 from keyfluid.verify import observed_order
 
 SIDES = {2: ("walls", "periodic"), 3: ("periodic", "walls", "walls")}
@@ -78,6 +80,37 @@ def test_the_implicit_step_solves_its_equation_and_loses_energy_when_free(dim):
     assert step.report.converged
     (free,) = step.forward(v0, u.zeros_like())
     assert 0.5 * v0.norm() < free.norm() < v0.norm()
+
+
+@pytest.mark.parametrize("viscosity", [0.0, 0.02])
+@pytest.mark.parametrize("dim", [2, 3])
+def test_the_implicit_step_around_bodies(dim, viscosity):
+    """It solves its equation where air may pass, and nothing passes into bodies; without bodies nothing changes."""
+    grid = Grid(CELLS[dim], boundary=SIDES[dim])
+    solid = np.zeros(grid.cells, bool)
+    solid[(slice(1, 4),) * dim] = True
+    solids = Solids.from_distance(grid, np.where(solid, -1.0, 1.0), dtype=np.float64)
+    project = Project(grid, solids, np.float64, 1e-13)
+    v0, u, dt = project.apply(flow(grid))[0], flow(grid, 1), 0.4 * grid.spacing
+    step = StepImplicit(grid, dt, viscosity, np.float64, solids=solids)
+    (v1,) = step.forward(v0, u)
+    (moved,) = AdvectVorticity(grid, viscosity).forward(v1)
+    left = project.apply((v1 - v0) * (1 / dt) + moved - u)[0]
+    assert left.norm() < 1e-10 * v1.norm() / dt
+    assert relative_divergence(v1, solids) < 1e-12
+    assert not v1.data[~solids.free].any()
+    assert (v1 - v0).norm() > 0.1 * v0.norm()
+    nothing = Solids.from_distance(grid, np.ones(grid.cells), dtype=np.float64)
+    (free,) = StepImplicit(grid, dt, viscosity, np.float64, solids=nothing).forward(v0, u)
+    (box,) = StepImplicit(grid, dt, viscosity, np.float64).forward(v0, u)
+    np.testing.assert_allclose(free.data, box.data, rtol=0, atol=1e-12)
+
+
+def test_the_implicit_step_refuses_moving_bodies():
+    grid = Grid((9, 7))
+    moving = Solids.from_distance(grid, lambda x, y: np.hypot(x - 0.5, y - 0.4) - 0.2, (0.1, 0.0))
+    with pytest.raises(KeyfluidError, match="at rest"):
+        StepImplicit(grid, 0.1, solids=moving)
 
 
 @pytest.mark.parametrize("dim", [2, 3])

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from keyfluid.boundary import Boundary
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.operators.advect import Advect
@@ -19,6 +20,7 @@ from keyfluid.operators.advect_limited import AdvectLimited
 from keyfluid.operators.advect_vorticity import AdvectVorticity
 from keyfluid.operators.base import Fields, Operator
 from keyfluid.operators.blur import gaussian_blur, gaussian_pyramid
+from keyfluid.operators.blur_around import BlurAround
 from keyfluid.operators.carry_smoke import CarrySmoke
 from keyfluid.operators.confine_vorticity import ConfineVorticity
 from keyfluid.operators.curl import Curl
@@ -95,6 +97,17 @@ def _surface(at: Setting) -> Field:
     return phi.like(raised + phi.dtype.type(0.05) * np.where(raised < 0, -1, 1).astype(phi.dtype))
 
 
+def _resting(at: Setting) -> Solids | None:
+    """The bodies without their motion; none if a side is open, which the implicit step does not know beside bodies."""
+    if at.solids is None or Boundary.OPEN in at.grid.boundary:
+        return None
+    return Solids.from_distance(at.grid, np.where(at.solids.solid, -1.0, 1.0), dtype=at.dtype)
+
+
+def _widths(at: Setting, *cells: float) -> tuple[float, ...]:
+    return tuple(at.grid.spacing * width for width in cells)
+
+
 def _tight(at: Setting) -> float:
     return 1e-13 if at.dtype == np.float64 else 1e-5
 
@@ -125,6 +138,10 @@ REGISTER: dict[str, Builder] = {
         gaussian_pyramid(at.grid, 0.8 * at.grid.spacing, 3),
         (at.field(Kind.CENTRES),),
     ),
+    "Gaussian pyramid around bodies": lambda at: (
+        BlurAround(at.grid, at.solids or no_solids(at), _widths(at, 0.0, 0.8, 1.6), power=2, dtype=at.dtype),
+        (at.field(Kind.CENTRES),),
+    ),
     "drive": lambda at: (
         Drive(at.grid, gaussian_blur(at.grid, 1.3 * at.grid.spacing), at.field(Kind.FACES), 1.7),
         (at.field(Kind.CENTRES),),
@@ -136,6 +153,10 @@ REGISTER: dict[str, Builder] = {
     "self-advection": lambda at: (AdvectVorticity(at.grid, 0.3 * at.grid.spacing), (at.field(Kind.FACES),)),
     "implicit step": lambda at: (
         StepImplicit(at.grid, 0.3 * at.grid.spacing, 0.05 * at.grid.spacing, at.dtype),
+        (at.field(Kind.FACES), at.field(Kind.FACES)),
+    ),
+    "implicit step around bodies": lambda at: (
+        StepImplicit(at.grid, 0.6 * at.grid.spacing, 0.02 * at.grid.spacing, at.dtype, solids=_resting(at)),
         (at.field(Kind.FACES), at.field(Kind.FACES)),
     ),
     "transport": lambda at: (

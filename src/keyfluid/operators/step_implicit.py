@@ -8,6 +8,8 @@ Discrete    (v1 - v0)/dt + Adv[v1] = u - G p,   D v1 = 0                    [Pan
 Tangent     J d_v1 = Q (d_v0 + dt d_u),   J = Q (1 + dt Adv'[v1]) Q
 Adjoint     g = J^-T Q v1_bar;   v0_bar = g,  u_bar = dt g
 Sides       as the projection and the self-advection have them
+Bodies      at rest, in boxes without open sides: Q keeps flow out of them (solvers/solenoidal_around_bodies.py), and
+            Adv sees air at rest inside. Air slips along them; viscous air sticks to them, as in diffuse.py.
 Smoothness  smooth where J can be inverted. Not differentiated: dt.
 """
 
@@ -17,12 +19,13 @@ import warnings
 
 import numpy as np
 
-from keyfluid.errors import ConvergenceWarning
+from keyfluid.errors import ConvergenceWarning, KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.operators.base import Fields, Operator
 from keyfluid.operators.diffuse import Diffuse
 from keyfluid.operators.project import Project
+from keyfluid.solids import Solids
 from keyfluid.solvers.gmres import gmres
 from keyfluid.solvers.multigrid import SolveReport
 from keyfluid.solvers.self_advection import (
@@ -30,6 +33,7 @@ from keyfluid.solvers.self_advection import (
     self_advection_tangent,
     self_advection_transpose,
 )
+from keyfluid.solvers.solenoidal_around_bodies import SolenoidalAroundBodies
 
 MOST_NEWTON_STEPS = 30
 MOST_DIRECTIONS = 120
@@ -38,19 +42,23 @@ MOST_DIRECTIONS = 120
 class StepImplicit(Operator):
     """forward(velocity, force) -> (velocity,), m/s and m/s^2; `report` is the last step's.
 
-    tolerance: of |F| relative to the right side; by default what the precision allows.
+    tolerance: of |F| relative to the right side; by default what the precision allows. solids: bodies at rest.
     """
 
     def __init__(
         self, grid: Grid, dt: float, viscosity: float = 0.0, dtype: np.typing.DTypeLike = np.float32,
-        tolerance: float | None = None,
+        tolerance: float | None = None, solids: Solids | None = None,
     ) -> None:  # fmt: skip
         self.grid, self.dt = grid, dt
         self.scale = dt / grid.spacing
         self.number = viscosity * dt / grid.spacing**2
-        self.project = Project(grid, dtype=dtype)
         self.tolerance = tolerance or (1e-6 if np.dtype(dtype) == np.float32 else 1e-15)
-        # Where viscosity is large GMRES needs its inverse; where there is none, the identity is good enough.
+        self.project = Project(grid, dtype=dtype)
+        if solids is not None and solids.motion.data.any():
+            raise KeyfluidError("implicit step: a body moves; only bodies at rest are supported")
+        self.around = SolenoidalAroundBodies(grid, dtype, solids) if solids is not None else None
+        # Where viscosity is large GMRES needs its inverse; where there is none, the identity is good enough. Around
+        # bodies the inverse in the box does as well and costs a third.
         self.smooth = Diffuse(grid, viscosity, dt, dtype=dtype) if viscosity > 0 else None
         self.report = SolveReport(converged=True, iterations=0, residual=0.0)
 
@@ -120,4 +128,8 @@ class StepImplicit(Operator):
         return v if self.smooth is None else self._projected(self.smooth.apply(v)[0])
 
     def _projected(self, v: Field) -> Field:
+        if self.around is not None:
+            out = v.like(self.around.project(v.data[:, None].copy())[:, 0])
+            # What is left of a large gradient is its rounding, which has divergence again.
+            return out if out.norm() > 0.1 * v.norm() else v.like(self.around.project(out.data[:, None])[:, 0])
         return self.project.apply(v)[0]
