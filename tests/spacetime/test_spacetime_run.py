@@ -296,6 +296,7 @@ def test_r_means_the_same_at_another_resolution_and_step():
     np.testing.assert_allclose(costs, costs[0])
 
 
+OBSTACLE = '[[obstacle]]\nshape = "disk"\ncenter = [0.2, 0.2]\nradius = 0.1'
 FIRST = '[[keyframe]]\nframe = 1\nshape = "disk"\ncenter = [0.5, 0.5]\nradius = 0.2\n'
 
 
@@ -305,7 +306,8 @@ FIRST = '[[keyframe]]\nframe = 1\nshape = "disk"\ncenter = [0.5, 0.5]\nradius = 
         ({"sides": "open"}, "domain.boundary"),
         ({"smoke": "buoyancy = 1.0", "control": 'solver = "admm"'}, "smoke.buoyancy"),
         ({"smoke": "vorticity = 0.3"}, "smoke.vorticity"),
-        ({"more": '[[obstacle]]\nshape = "disk"\ncenter = [0.2, 0.2]\nradius = 0.1'}, "obstacle"),
+        ({"more": OBSTACLE, "control": 'solver = "fas"'}, "obstacle"),
+        ({"more": OBSTACLE + "\nvelocity = [0.1, 0.0]"}, "obstacle"),
         ({"more": '[[source]]\nshape = "disk"\ncenter = [0.2, 0.2]\nradius = 0.1\nrate = 1.0'}, "source"),
         ({"more": FIRST}, r"keyframe\[1\].frame"),
         ({"control": "r = 0"}, "control.r"),

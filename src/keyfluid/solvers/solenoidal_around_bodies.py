@@ -81,7 +81,7 @@ class SolenoidalAroundBodies(Solenoidal):
         return self._of_box(flow)
 
     def _of_box(self, v: Array) -> Array:
-        return diagonal(-super().divergence(v), self.axes, self._inverse)
+        return diagonal(super().divergence(v), self.axes, self._inverse)
 
     def _conjugate_gradients(self, residual: Array, enough: Array) -> Array:
         """mu[face, step] of all steps together, each with its own lengths; preconditioned by blocks of the surface.

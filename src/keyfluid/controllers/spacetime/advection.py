@@ -18,8 +18,7 @@ import numpy as np
 from keyfluid.controllers.spacetime.flow import FlowEquations, Pulls, peak
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
-from keyfluid.operators.base import Operator
-from keyfluid.operators.blur import Blur
+from keyfluid.operators.base import Operator, SymmetricOperator
 from keyfluid.solvers.solenoidal import Filters
 
 SMOOTHING = 1.5
@@ -53,7 +52,7 @@ class Advection:
     starts: dict[str, Field]
     goals: Sequence[DensityGoal]
     transport: Operator
-    metric: Blur
+    metric: SymmetricOperator
 
     def forward(self, v: np.ndarray) -> Sweep:
         """The smoke carried along, and 1/2 sum |rho - rho*|^2_C."""

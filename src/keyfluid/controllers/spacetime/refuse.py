@@ -16,22 +16,23 @@ INSTEAD = 'or use method = "target" or "adjoint"'
 
 
 def refuse(problem: Problem, steps_per_frame: int) -> None:
-    """Raise for what is not in the paper: its smoke is in a box and pushed by control forces alone."""
+    """Raise for what can't be done: air that leaves the box, smoke that comes, bodies that move."""
     if Boundary.OPEN in problem.grid.boundary:
         raise SceneError(
             "domain.boundary", f'"spacetime" knows walls and periodic sides, not open ones; close them, {INSTEAD}'
         )
-    if problem.solids(0.0) is not None:
-        raise SceneError("obstacle", f'"spacetime" works in a box without obstacles; remove them, {INSTEAD}')
+    splitting = settings_of(problem).solver
+    if problem.solids.move:
+        raise SceneError("obstacle", f'"spacetime" knows obstacles at rest, not moving ones; stop them, {INSTEAD}')
+    if problem.solids(0.0) is not None and splitting == "fas":
+        raise SceneError("obstacle", 'solver = "fas" works in a box without obstacles; use "gauss-newton"')
     if problem.sources:
         raise SceneError("source", f'"spacetime" moves the smoke there is and has no sources; remove them, {INSTEAD}')
-    if smoke_of(problem).buoyancy != 0 and settings_of(problem).solver != "gauss-newton":
-        raise SceneError(
-            "smoke.buoyancy", f'solver = "{settings_of(problem).solver}" has no buoyancy; use "gauss-newton"'
-        )
+    if smoke_of(problem).buoyancy != 0 and splitting != "gauss-newton":
+        raise SceneError("smoke.buoyancy", f'solver = "{splitting}" has no buoyancy; use "gauss-newton"')
     if smoke_of(problem).vorticity != 0:
         raise SceneError("smoke.vorticity", f'"spacetime" has no vorticity confinement; set it to 0, {INSTEAD}')
-    if settings_of(problem).solver == "fas":
+    if splitting == "fas":
         _refuse_sizes(problem.grid.cells)
     keys = [key for key in problem.keyframes if key.weight > 0]
     if not keys:

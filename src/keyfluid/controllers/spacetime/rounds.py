@@ -16,6 +16,10 @@ Stop rule  the paper stops when no density at any step changes by more than 1 % 
 depends on how far a round goes: with the small steps of eq. 8 it is met on the way (a letter R whose counter is still
 filled), and with rounds that converge it waits for single cells at the smoke's edge while the objective is done. The
 objective says both.
+
+Saddles  smoke below an obstacle whose keyframe is above it can go left or right, and by symmetry does neither; the
+counter of a letter opens from this side or that. Where the objective stops while more than `FAR` of the first mismatch
+is left, the velocities are shaken by smooth noise, at most `SHAKES` times, and the search goes on.
 """
 
 from __future__ import annotations
@@ -35,6 +39,9 @@ from keyfluid.problem.kept import Meta, number, number_or_infinite, whole
 MOST_HALVINGS = 8
 IN_A_ROW = 2
 """Rounds that must lower the objective by less than the tolerance."""
+FAR, SHAKES = 0.1, 2
+NOISE, WIDTH = 0.1, 4.0
+"""Of a shake: root mean square in cells per step, and width in cells."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,9 @@ class Rounds:
     last: float = np.inf
     """The objective after the last round."""
     stuck: bool = False
+    first: float = np.inf
+    """The mismatch before the first round."""
+    shakes: int = 0
 
     def __post_init__(self) -> None:
         self.search = Search(self.advection)
@@ -97,7 +107,10 @@ class Rounds:
     def advance(self) -> Round:
         """One round."""
         settings, before, searched = self.settings, self.sweep, self.search.iterations
-        begun = self.last if before is not None else np.inf
+        if before is None:
+            before = self.advection.forward(self.v)
+            self.first = before.match
+        begun = self.last
         self.u = np.empty(0, self.v.dtype)  # forces are found anew, their memory is wanted
         curvature = curvatures(self.advection, settings.penalty, self.v.shape[1])
         cost = LinearFlow(self.flow, self.v, settings.force_weight, curvature)
@@ -108,13 +121,16 @@ class Rounds:
         self.v = w
         self._take(way, begun)
         self.iteration += 1
-        value = self.objective(self.sweep)
+        value, match = self.objective(self.sweep), self.sweep.match
         self.calm = self.calm + 1 if value > (1.0 - settings.tolerance) * self.last else 0
         self.last = value
+        change = density_change(before, self.sweep)
+        if self.converged and self.shakes < SHAKES and self.sweep.match > FAR * self.first:
+            self._shake()
         return Round(
-            match=self.sweep.match,
-            force=value - self.sweep.match,
-            change=density_change(before, self.sweep),
+            match=match,
+            force=value - match,
+            change=change,
             residual=residuals[0],
             searched=self.search.iterations - searched,
         )
@@ -146,6 +162,20 @@ class Rounds:
         self.u = self.flow.forces(self.v)
         self.stuck = self.objective(self.sweep) > begun
 
+    def _shake(self) -> None:
+        """Noise on v, the same for any number of threads; the objective begins anew."""
+        self.shakes += 1
+        solenoidal = self.flow.solenoidal
+        noise = np.random.default_rng(self.shakes).standard_normal(self.v.shape[0]).astype(self.v.dtype)[:, None]
+        filters = solenoidal.filters(lambda waves: 1.0 / (1.0 - WIDTH**2 * waves))
+        noise = solenoidal.project(solenoidal.filter(noise, filters))
+        noise *= noise.dtype.type(NOISE / np.sqrt(dot(noise, noise) / noise.size))
+        self.v[:, 1:] += noise
+        self.u = self.flow.forces(self.v)
+        self.sweep = self.advection.forward(self.v)
+        self.search.forget()
+        self.calm, self.last = 0, np.inf
+
     def arrays(self) -> dict[str, np.ndarray]:
         return {"v": self.v, **self.search.arrays()}
 
@@ -155,6 +185,8 @@ class Rounds:
             "calm": self.calm,
             "last": None if np.isinf(self.last) else self.last,
             "stuck": self.stuck,
+            "first": self.first,
+            "shakes": self.shakes,
             "evaluations": self.search.evaluations,
             "searched": self.search.iterations,
         }
@@ -164,7 +196,8 @@ class Rounds:
         self.u = self.flow.forces(self.v)
         self.search.restore(arrays)
         self.search.evaluations, self.search.iterations = whole(meta, "evaluations"), whole(meta, "searched")
-        self.iteration, self.calm, self.last = whole(meta, "iteration"), whole(meta, "calm"), number_or_infinite(meta, "last")
-        self.stuck = bool(number(meta, "stuck"))
+        self.iteration, self.calm = whole(meta, "iteration"), whole(meta, "calm")
+        self.last, self.first = number_or_infinite(meta, "last"), number(meta, "first")
+        self.stuck, self.shakes = bool(number(meta, "stuck")), whole(meta, "shakes")
         if self.iteration > 0:
             self.sweep = self.advection.forward(self.v)

@@ -41,7 +41,7 @@ class SpacetimeSettings(Table):
     method: Literal["spacetime"] = Field(
         ...,
         description="keyframes are met by the least force; the smoke is free after the last. Walls or periodic sides; "
-        'no obstacles, sources or buoyancy. steps_per_frame = "auto" is one step: steps are implicit',
+        'obstacles at rest; no sources. steps_per_frame = "auto" is one step: steps are implicit',
     )
     r: Annotated[float, number(at_least=1e-3, at_most=1e9)] = Field(
         default=1e3,
