@@ -116,7 +116,8 @@ class _Step:
         rho, v = inputs
         rho.require(transport.grid, Kind.CENTRES, "transport: density")
         v.require(transport.grid, Kind.FACES, "transport: velocity")
-        self.rows, self._faces = padded_rows(transport.grid), v.data.size
+        self.rows = padded_rows(transport.grid)
+        self._cells, self._faces = rho.data.size, v.data.size
         self.dtype, self.factor = v.dtype, v.dtype.type(transport.dt / transport.grid.spacing)
         self._most = np.empty(kernels.LANES * int(self.rows.sizes[3]), v.dtype)
         self.w, courant = self.padded_faces(v)
@@ -139,7 +140,7 @@ class _Step:
         return out, float(kernels.pad_cells(rho.data, out, self._most, self.rows.sizes, self.rows.kinds))
 
     def unpadded(self, rho: np.ndarray) -> np.ndarray:
-        out = np.empty(int(np.prod(self.rows.sizes[:3])), self.dtype)
+        out = np.empty(self._cells, self.dtype)
         kernels.unpad_cells(rho, out, self.rows.sizes)
         return out
 
