@@ -67,6 +67,16 @@ class Transport(Operator):
                 rho, _ = step.series(rho, terms, 0, 2)
             return (inputs[0].like(step.unpadded(rho)),)
 
+    def orders(self, *inputs: Field) -> list[int]:
+        """Of the series of every sub-step of `forward`."""
+        with one_thread_below(SERIAL_CELLS, self.grid.count):
+            step, found = _Step(self, inputs), []
+            rho, terms = step.rho, step.cells(2)
+            for _ in range(step.substeps):
+                rho, order = step.series(rho, terms, 0, 2)
+                found.append(order)
+            return found
+
     def tangent(self, inputs: Fields, d_inputs: Fields) -> Fields:
         with one_thread_below(SERIAL_CELLS, self.grid.count):
             step = _Step(self, inputs)
@@ -159,7 +169,7 @@ class _Step:
         total = np.empty_like(start)
         order = kernels.series(start, terms, place, cycle, total, self.w, self._most, self.enough, self.share,
                                MOST_TERMS, *self.rows)  # fmt: skip
-        return total, order
+        return total, int(order)
 
     def transpose(self, done: _Substep, terms: np.ndarray, bars: np.ndarray, bar: int, w_bar: np.ndarray) -> int:
         """The transpose of a sub-step applied to bars[bar]; where among the three bars the result is."""
