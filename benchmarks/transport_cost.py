@@ -2,9 +2,9 @@
 
     python benchmarks/transport_cost.py [--courant 1.9] [--json FILE]
 
-float32, walls, a disk or ball of smoke in a smooth flow. Terms are the orders of all sub-steps of one time step, without the
-negligible one that ends each series. Processor time on one thread, wall time on two: a machine that others use shows
-the first unharmed, the second not.
+float32, walls, a disk or ball of smoke in a smooth flow. Terms are the orders of all sub-steps of one time step,
+without the negligible one that ends each series. Processor time on one thread, wall time on two: a machine that
+others use shows the first unharmed, the second not.
 """
 
 from __future__ import annotations
