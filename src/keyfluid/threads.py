@@ -46,7 +46,10 @@ def one_thread_below(least: int, count: int) -> Iterator[None]:
     import numba
 
     before = numba.get_num_threads()
-    numba.set_num_threads(1 if count < least else before)
+    if before == 1 or count >= least:
+        yield
+        return
+    numba.set_num_threads(1)
     try:
         yield
     finally:

@@ -74,7 +74,7 @@ def dense(function, like):
 BITS = [((96, 90), ("walls", "open")), ((50, 13, 14), ("periodic", "walls", "open"))]
 
 
-IN_FLOAT32 = ["advect RK2", "project", "diffuse"]
+IN_FLOAT32 = ["advect RK2", "project", "diffuse", "transport"]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ IN_FLOAT32 = ["advect RK2", "project", "diffuse"]
 def test_threads_change_no_bit(name, dtype, cells, sides, monkeypatch):
     """Grids of several slabs, above the size where solvers go parallel; feet up to three cells away.
 
-    In float32, which compiles every kernel anew, only what a step is made of by default.
+    In float32, which compiles every kernel anew, only what a step is made of by default, and transport.
     """
     monkeypatch.setattr(transport, "SERIAL_CELLS", 0)
     monkeypatch.setattr(self_advection, "SERIAL_VALUES", 0)

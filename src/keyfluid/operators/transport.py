@@ -67,6 +67,16 @@ class Transport(Operator):
                 rho, _ = step.series(rho, terms, 0, 2)
             return (inputs[0].like(step.unpadded(rho)),)
 
+    def orders(self, *inputs: Field) -> list[int]:
+        """Of the series of every sub-step of `forward`."""
+        with one_thread_below(SERIAL_CELLS, self.grid.count):
+            step, found = _Step(self, inputs), []
+            rho, terms = step.rho, step.cells(2)
+            for _ in range(step.substeps):
+                rho, order = step.series(rho, terms, 0, 2)
+                found.append(order)
+            return found
+
     def tangent(self, inputs: Fields, d_inputs: Fields) -> Fields:
         with one_thread_below(SERIAL_CELLS, self.grid.count):
             step = _Step(self, inputs)
@@ -116,7 +126,8 @@ class _Step:
         rho, v = inputs
         rho.require(transport.grid, Kind.CENTRES, "transport: density")
         v.require(transport.grid, Kind.FACES, "transport: velocity")
-        self.rows, self._faces = padded_rows(transport.grid), v.data.size
+        self.rows = padded_rows(transport.grid)
+        self._cells, self._faces = rho.data.size, v.data.size
         self.dtype, self.factor = v.dtype, v.dtype.type(transport.dt / transport.grid.spacing)
         self._most = np.empty(kernels.LANES * int(self.rows.sizes[3]), v.dtype)
         self.w, courant = self.padded_faces(v)
@@ -139,7 +150,7 @@ class _Step:
         return out, float(kernels.pad_cells(rho.data, out, self._most, self.rows.sizes, self.rows.kinds))
 
     def unpadded(self, rho: np.ndarray) -> np.ndarray:
-        out = np.empty(int(np.prod(self.rows.sizes[:3])), self.dtype)
+        out = np.empty(self._cells, self.dtype)
         kernels.unpad_cells(rho, out, self.rows.sizes)
         return out
 
@@ -158,7 +169,7 @@ class _Step:
         total = np.empty_like(start)
         order = kernels.series(start, terms, place, cycle, total, self.w, self._most, self.enough, self.share,
                                MOST_TERMS, *self.rows)  # fmt: skip
-        return total, order
+        return total, int(order)
 
     def transpose(self, done: _Substep, terms: np.ndarray, bars: np.ndarray, bar: int, w_bar: np.ndarray) -> int:
         """The transpose of a sub-step applied to bars[bar]; where among the three bars the result is."""

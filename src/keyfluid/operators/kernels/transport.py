@@ -92,6 +92,19 @@ def face_value(w, behind, below, above, beyond, zero, two, five):
 
 
 @row_function
+def largest_of(most, slabs, stride, n):
+    """The largest number among those of all slabs, n of each; written out, as Numba would share it out again."""
+    for slab in range(1, slabs):
+        for k in range(n):
+            m, q = most[at(k)], most[at(slab * stride + k)]
+            most[at(k)] = q if q > m else m
+    found = most[0]
+    for k in range(1, n):
+        found = most[k] if most[k] > found else found
+    return found
+
+
+@row_function
 def clear_row(q, o, count, zero):
     for k in range(count):
         q[at(o + k)] = zero
@@ -143,7 +156,7 @@ def pad_cells(values, out, most, sizes, kinds):
                 most[at(m + k)] = larger(most[at(m + k)], q, zero)
             fill_ghosts(out, row * stride, n, kinds[2], zero)
     clear_row(out, rows * stride, stride, zero)
-    return most[: slabs * n].max()
+    return largest_of(most, slabs, n, n)
 
 
 @parallel_kernel
@@ -181,12 +194,10 @@ def pad_faces(v, factor, out, most, sizes, starts, kinds):
                     most[at(flaw + k)] += w * zero
                 if c == 2:
                     close_faces(out, o, n, kinds[2], zero)
-        largest, flaws = zero, zero
+        courant += largest_of(most, slabs, 2 * stride, count)
         for slab in range(slabs):
             for k in range(count):
-                largest = max(largest, most[at(2 * slab * stride + k)])
-                flaws += most[at((2 * slab + 1) * stride + k)]
-        courant += largest + flaws
+                courant += most[at((2 * slab + 1) * stride + k)]
     clear_row(out, starts[3] * stride, stride, zero)
     return courant
 
@@ -283,7 +294,7 @@ def series(start, terms, place, cycle, total, w, most, enough, share, limit, siz
                             zero, two, five)  # fmt: skip
                 fill_ghosts(out, o - 2, n, kinds[2], zero)
         clear_row(out, rows * stride, stride, zero)
-        if order > limit or (order > 1 and not most[: slabs * n].max() > enough):
+        if order > limit or (order > 1 and not largest_of(most, slabs, n, n) > enough):
             break
         rho = out
     for row in prange(rows):
