@@ -57,11 +57,20 @@ class Advection:
     def forward(self, v: np.ndarray) -> Sweep:
         """The smoke carried along, and 1/2 sum |rho - rho*|^2_C."""
         densities = self.carried(v)
+        return Sweep(densities, self._match(densities))
+
+    @cached_property
+    def match_at_rest(self) -> float:
+        """The mismatch of smoke that stays where it is."""
+        steps = max(goal.step for goal in self.goals)
+        return self._match({name: [rho] * (steps + 1) for name, rho in self.starts.items()})
+
+    def _match(self, densities: dict[str, list[Field]]) -> float:
         match = 0.0
         for goal in self.goals:
             miss = self._miss(goal, densities)
             match += 0.5 * goal.weight * miss.dot(self.metric.apply(miss)[0])
-        return Sweep(densities, match)
+        return match
 
     def carried(self, v: np.ndarray) -> dict[str, list[Field]]:
         """The smoke before the first step and after each, of as many steps as v has."""

@@ -18,8 +18,8 @@ filled), and with rounds that converge it waits for single cells at the smoke's 
 objective says both.
 
 Saddles  smoke below an obstacle whose keyframe is above it can go left or right, and by symmetry does neither; the
-counter of a letter opens from this side or that. Where the objective stops while more than `FAR` of the first mismatch
-is left, the velocities are shaken by smooth noise, at most `SHAKES` times, and the search goes on.
+counter of a letter opens from this side or that. Where the objective stops while more than `FAR` of the mismatch of
+smoke at rest is left, the velocities are shaken by smooth noise, at most `SHAKES` times, and the search goes on.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from keyfluid.problem.kept import Meta, number, number_or_infinite, whole
 MOST_HALVINGS = 8
 IN_A_ROW = 2
 """Rounds that must lower the objective by less than the tolerance."""
-FAR, SHAKES = 0.1, 2
-NOISE, WIDTH = 0.1, 4.0
+FAR, SHAKES = 0.1, 3
+NOISE, WIDTH = 1.0, 12.0
 """Of a shake: root mean square in cells per step, and width in cells."""
 
 
@@ -84,8 +84,6 @@ class Rounds:
     last: float = np.inf
     """The objective after the last round."""
     stuck: bool = False
-    first: float = np.inf
-    """The mismatch before the first round."""
     shakes: int = 0
 
     def __post_init__(self) -> None:
@@ -109,7 +107,6 @@ class Rounds:
         settings, before, searched = self.settings, self.sweep, self.search.iterations
         if before is None:
             before = self.advection.forward(self.v)
-            self.first = before.match
         begun = self.last
         self.u = np.empty(0, self.v.dtype)  # forces are found anew, their memory is wanted
         curvature = curvatures(self.advection, settings.penalty, self.v.shape[1])
@@ -125,7 +122,7 @@ class Rounds:
         self.calm = self.calm + 1 if value > (1.0 - settings.tolerance) * self.last else 0
         self.last = value
         change = density_change(before, self.sweep)
-        if self.converged and self.shakes < SHAKES and self.sweep.match > FAR * self.first:
+        if self.converged and self.shakes < SHAKES and self.sweep.match > FAR * self.advection.match_at_rest:
             self._shake()
         return Round(
             match=match,
@@ -185,7 +182,6 @@ class Rounds:
             "calm": self.calm,
             "last": None if np.isinf(self.last) else self.last,
             "stuck": self.stuck,
-            "first": self.first,
             "shakes": self.shakes,
             "evaluations": self.search.evaluations,
             "searched": self.search.iterations,
@@ -197,7 +193,7 @@ class Rounds:
         self.search.restore(arrays)
         self.search.evaluations, self.search.iterations = whole(meta, "evaluations"), whole(meta, "searched")
         self.iteration, self.calm = whole(meta, "iteration"), whole(meta, "calm")
-        self.last, self.first = number_or_infinite(meta, "last"), number(meta, "first")
+        self.last = number_or_infinite(meta, "last")
         self.stuck, self.shakes = bool(number(meta, "stuck")), whole(meta, "shakes")
         if self.iteration > 0:
             self.sweep = self.advection.forward(self.v)
