@@ -7,6 +7,7 @@ fas3       the same in 3D
 map        V-cycles over CFL and kappa, what the watched solver does, and Gauss-Newton-CG beside it
 letters    FLUID, 128^2/40: iterations, errors, replay, time, memory (figures 1 and 7)
 letters80  FLUID, 128^2/80
+handover   FLUID, 128^2/40, and `spectral` from there on the engine's own smoke
 lbfgs      the letter F by ADMM, by L-BFGS and by scaled L-BFGS in one run
 bunny      circle, two circles, bunny 128^2/80 with r = 1e2, 1e3, 1e4 (figures 8 and 15)
 steps      the same with steps of 0.4 to 2 of the paper's scale
@@ -28,6 +29,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _spacetime_cycles import fas, fas3, solver_map
+from _spacetime_handover import handover
 from _spacetime_letters import lbfgs, letters, letters80
 from _spacetime_print import IMAGES
 from _spacetime_shots import abc, advection, bunny, pd, steps
@@ -36,9 +38,9 @@ from _spacetime_volumes import dense, genus, large, sphere
 from keyfluid.threads import set_threads
 from timing import machine
 
-PARTS = {"fas": fas, "fas3": fas3, "map": solver_map, "letters": letters, "letters80": letters80, "lbfgs": lbfgs,
-         "bunny": bunny, "steps": steps, "abc": abc, "advection": advection, "pd": pd, "genus": genus,
-         "sphere": sphere, "dense": dense, "large": large}  # fmt: skip
+PARTS = {"fas": fas, "fas3": fas3, "map": solver_map, "letters": letters, "letters80": letters80,
+         "handover": handover, "lbfgs": lbfgs, "bunny": bunny, "steps": steps, "abc": abc, "advection": advection,
+         "pd": pd, "genus": genus, "sphere": sphere, "dense": dense, "large": large}  # fmt: skip
 
 
 def main() -> None:

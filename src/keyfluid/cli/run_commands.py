@@ -32,7 +32,7 @@ Preview = Annotated[
 ]
 Start = Annotated[
     Path | None,
-    typer.Option("--from", metavar="FOLDER", help="Start from the forces of an earlier run, such as a preview."),
+    typer.Option("--from", metavar="FOLDER", help="Start from an earlier run, a preview or a run of spacetime, say."),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the run that is in the folder.")]
 WatchScene = Annotated[

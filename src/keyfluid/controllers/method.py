@@ -14,10 +14,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from keyfluid.controllers.shell import Checkpoint, Shell
-from keyfluid.problem import Problem
+from keyfluid.problem import FrameRecord, Problem
 
-OtherRuns = Callable[[str], tuple[Problem, Checkpoint]]
-"""The problem and the last checkpoint of the run in a folder, to begin from what it found."""
+
+@dataclass(frozen=True, eq=False)
+class OtherRun:
+    """The run in another folder, to begin from what it found: its problem, its last checkpoint and its frames.
+
+    record    reads a frame; raises if it is missing or damaged
+    finished  whether it has all of them
+    """
+
+    folder: str
+    problem: Problem
+    checkpoint: Checkpoint
+    finished: bool
+    record: Callable[[int], FrameRecord]
+
+
+OtherRuns = Callable[[str], OtherRun]
+"""Opens the run in a folder."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

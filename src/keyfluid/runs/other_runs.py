@@ -1,15 +1,17 @@
-"""The problem and the last checkpoint of another run, for a method that begins from what it found."""
+"""Another run's problem, last checkpoint and frames, for a method that begins from what it found."""
 
 from __future__ import annotations
 
+from keyfluid.controllers.method import OtherRun
 from keyfluid.controllers.shell import Checkpoint
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.io.run.run_folder import RunFolder
+from keyfluid.problem import FrameRecord
 from keyfluid.scenes import load_scene
-from keyfluid.scenes.build.problem import BuiltScene, build
+from keyfluid.scenes.build.problem import build
 
 
-def open_other_run(folder: str) -> tuple[BuiltScene, Checkpoint]:
+def open_other_run(folder: str) -> OtherRun:
     """Named by control.start, the only key that asks for one."""
     try:
         place = RunFolder.find(folder)
@@ -19,6 +21,15 @@ def open_other_run(folder: str) -> tuple[BuiltScene, Checkpoint]:
     if found is None:
         raise SceneError("control.start", f"{folder} has no checkpoint yet; let it run first")
     try:
-        return build(load_scene(place.scene_file)), Checkpoint(found.arrays, found.controller)
+        problem = build(load_scene(place.scene_file))
     except KeyfluidError as error:
         raise SceneError("control.start", f"the scene of {folder}: {' '.join(str(error).split())}") from None
+
+    def record(index: int) -> FrameRecord:
+        try:
+            return place.frames.read(index).record(problem.grid, problem.densities)
+        except KeyfluidError as error:
+            raise SceneError("control.start", str(error)) from None
+
+    checkpoint = Checkpoint(found.arrays, found.controller)
+    return OtherRun(folder, problem, checkpoint, place.finished is not None, record)

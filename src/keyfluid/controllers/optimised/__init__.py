@@ -15,6 +15,7 @@ minimise       one stage by L-BFGS, and the loop over a window's stages
 record         what a run keeps of its search: checkpoints, log, progress, previews
 shooting       windows in two layers, solved in turn until they join; window_task, workers: several at once
 position       where a run stands, from its checkpoint or another run's
+handover       forces that follow the air of another method's run
 forces         the forces of all windows together; edited: a film's own, which act under them
 replay         the film of the forces found
 on_grid        a state on another grid

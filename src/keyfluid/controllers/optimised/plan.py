@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from keyfluid.controllers.method import OtherRuns, Plan
 from keyfluid.controllers.optimised.evaluation import memory_plan, optimiser_bytes
 from keyfluid.controllers.optimised.layers import plan_layers
-from keyfluid.controllers.optimised.position import from_other_run, windows_of
+from keyfluid.controllers.optimised.position import require_start, windows_of
 from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controllers.optimised.shooting import share_memory
 from keyfluid.controllers.optimised.stages import Stage, plan_stages
@@ -43,8 +43,7 @@ def make_plan(problem: Problem, other_runs: OtherRuns) -> OptimisedPlan:
     memory = [memory_plan(found[-1], settings) for found in stages]
     if settings.start is not None:
         kept = windows_of(None, other_runs, problem, settings)
-        last = len(kept) - 1
-        from_other_run(other_runs, settings.start, kept, last, plan_stages(problem, settings, kept[last]))
+        require_start(other_runs(settings.start), kept, plan_stages(problem, settings, kept[-1]))
     return OptimisedPlan(
         problem=problem,
         memory_bytes=workers * max(plan.total_bytes for plan in memory),

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from keyfluid.controllers.method import OtherRuns
+from keyfluid.controllers.method import OtherRun, OtherRuns
+from keyfluid.controllers.optimised.handover import follow_air, require_air
 from keyfluid.controllers.optimised.minimise import Entry, optimiser_of
 from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controllers.optimised.stages import Stage, plan_stages
@@ -19,6 +20,7 @@ from keyfluid.controllers.optimised.unknowns import carry
 from keyfluid.controllers.optimised.windows import Window, plan_windows
 from keyfluid.controllers.shell import Checkpoint, Shell
 from keyfluid.errors import KeyfluidError, SceneError
+from keyfluid.models.state import State
 from keyfluid.optimise.lbfgs import Iterate, Minimisation
 from keyfluid.problem import Problem
 from keyfluid.problem.kept import Json, items, number, number_or_infinite, number_or_none, table, text, whole
@@ -71,7 +73,7 @@ def windows_of(
     if checkpoint is not None:
         return _windows_in(checkpoint, problem, settings)
     if settings.start is not None and settings.schedule == "auto":
-        theirs = _windows_in(other_runs(settings.start)[1], problem, settings)
+        theirs = _windows_in(other_runs(settings.start).checkpoint, problem, settings)
         if theirs in (plan_windows(problem, schedule) for schedule in ("all", "sequence")):
             return theirs
     return plan_windows(problem, settings.schedule)
@@ -90,16 +92,32 @@ def _window(pair: Json) -> Window:
     return Window(whole(ends, "first"), whole(ends, "last"))
 
 
+def require_start(other: OtherRun, windows: Sequence[Window], stages: Sequence[Stage]) -> None:
+    """Raise unless the last of the windows, which has these stages, and so all can begin from another run."""
+    problem = stages[-1].problem
+    if other.problem.method == problem.method:
+        _from_same_method(other, windows, len(windows) - 1, stages)
+    else:
+        require_air(other, problem, windows[-1].last)
+
+
 def from_other_run(
-    other_runs: OtherRuns, folder: str, windows: Sequence[Window], number: int, stages: Sequence[Stage]
+    other: OtherRun, windows: Sequence[Window], number: int, stages: Sequence[Stage], start: State | None
 ) -> Entry:
+    """The forces of another run, or, if it is of another method, those that follow its air, in the last stage, which
+    can hold most of them; start: the state that the window begins in, None: the scene's own."""
+    problem = stages[-1].problem
+    if other.problem.method == problem.method:
+        return _from_same_method(other, windows, number, stages)
+    return Entry(len(stages) - 1, follow_air(other, problem, stages[-1].control, windows[number], start))
+
+
+def _from_same_method(other: OtherRun, windows: Sequence[Window], number: int, stages: Sequence[Stage]) -> Entry:
     """The forces of another run, carried to the first stage on the scene's own grid that blurs no more."""
-    problem, checkpoint = other_runs(folder)
+    folder, problem, checkpoint = other.folder, other.problem, other.checkpoint
     unlike = SceneError(
         "control.start", f"{folder} is no run of this method with the same keyframe times, control and schedule"
     )
-    if problem.method != stages[0].problem.method:
-        raise unlike
     settings = SearchNumbers.of(problem)
     if settings.schedule == "shooting":
         raise SceneError("control.start", f'{folder} has schedule "shooting", which has no forces in order')

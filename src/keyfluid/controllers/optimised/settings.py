@@ -136,8 +136,10 @@ class OptimisedSettings(Table):
     )
     start: File | None = Field(
         default=None,
-        description="folder of an earlier run of this method, a preview say, whose forces are the start; coarser grids "
-        "are then left out. `keyfluid run --from FOLDER` sets it",
+        description="folder of an earlier run of this method, a preview say, whose forces are the start; or of a "
+        "finished run of smoke by another method, spacetime say, on any grid and in any steps per frame: the start is "
+        "then the forces that make the air flow as it did there. Coarser grids are left out. `keyfluid run --from "
+        "FOLDER` sets it",
     )
     memory: Positive | None = Field(
         default=None,

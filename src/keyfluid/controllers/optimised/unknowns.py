@@ -93,12 +93,12 @@ def first_guess(control: Control, problem: Problem, settings: SearchNumbers) -> 
     if settings.hold and problem.fluid.weight != 0:
         lift = Field.zeros(problem.grid, Kind.FACES, problem.dtype)
         lift.component(problem.up)[...] = problem.fluid.weight
-        forces = np.tile(_nearest(control.basis, lift), (control.timing.steps, 1))
+        forces = np.tile(nearest(control.basis, lift), (control.timing.steps, 1))
         vector[: control.own] = control.timing.sets_of(forces).ravel()
     return vector
 
 
-def _nearest(basis: Basis, force: Field) -> np.ndarray:
+def nearest(basis: Basis, force: Field) -> np.ndarray:
     """The coefficients whose force is nearest to this one, by conjugate gradients on B^T B c = B^T f; its sums do not
     depend on threads."""
     found = np.zeros(basis.count, basis.dtype)
