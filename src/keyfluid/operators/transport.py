@@ -45,7 +45,7 @@ MOST_TERMS = 22
 MOST_KEPT = 64
 """Terms, in fields of cells, that the adjoint holds at once; of what is more, sub-steps are run again."""
 MOST_SUBSTEPS = 250
-SERIAL_CELLS = 1 << 14
+SERIAL_CELLS = 1 << 15
 
 
 @dataclass(frozen=True)
