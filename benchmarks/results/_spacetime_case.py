@@ -70,9 +70,9 @@ class Case:
 
     @property
     def iterations(self) -> str:
-        """Of all keyframes together, and before them of single ones on the way."""
-        alone = self.result.metrics["iterations"] - len(self.history)
-        return f"{len(self.history)} after {alone} in windows" if alone else f"{len(self.history)}"
+        """On the scene's grid, and before them those on coarser ones and of single keyframes on the way."""
+        before = self.result.metrics["iterations"] - len(self.history)
+        return f"{len(self.history)} after {before} on half the grid" if before else f"{len(self.history)}"
 
     @property
     def whole_iterations(self) -> float:
@@ -86,7 +86,7 @@ class Case:
 
     @property
     def converged(self) -> bool:
-        return self.history[-1]["change"] < self.scene.control.tolerance
+        return bool(self.history[-1]["converged"])
 
     def engine_error(self) -> float:
         """Of the first keyframe, the same forces on the engine's smoke model."""

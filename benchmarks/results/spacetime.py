@@ -5,7 +5,8 @@ Prints markdown tables and writes docs/images/spacetime_*.png. --small halves ev
 fas        V-cycles: factors over sizes and steps (figure 6), cost
 fas3       the same in 3D
 map        V-cycles over CFL and kappa, what the watched solver does, and Gauss-Newton-CG beside it
-letters    FLUID, 128^2/40: iterations, errors, replay, time, memory (figures 1 and 7)
+letters    FLUID, A, R, B, 8, &, 128^2/40: iterations, errors, replay, time, memory (figures 1 and 7)
+capitals   all capitals and digits, 64^2/20: errors beside their bound, and what 200 more rounds would add
 letters80  FLUID, 128^2/80
 handover   FLUID, 128^2/40, and `spectral` from there on the engine's own smoke
 lbfgs      the letter F by ADMM, by L-BFGS and by scaled L-BFGS in one run
@@ -30,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _spacetime_cycles import fas, fas3, solver_map
 from _spacetime_handover import handover
-from _spacetime_letters import lbfgs, letters, letters80
+from _spacetime_letters import capitals, lbfgs, letters, letters80
 from _spacetime_print import IMAGES
 from _spacetime_shots import abc, advection, bunny, pd, steps
 from _spacetime_volumes import dense, genus, large, sphere
@@ -38,8 +39,8 @@ from _spacetime_volumes import dense, genus, large, sphere
 from keyfluid.threads import set_threads
 from timing import machine
 
-PARTS = {"fas": fas, "fas3": fas3, "map": solver_map, "letters": letters, "letters80": letters80,
-         "handover": handover, "lbfgs": lbfgs, "bunny": bunny, "steps": steps, "abc": abc, "advection": advection,
+PARTS = {"fas": fas, "fas3": fas3, "map": solver_map, "letters": letters, "capitals": capitals,
+         "letters80": letters80, "handover": handover, "lbfgs": lbfgs, "bunny": bunny, "steps": steps, "abc": abc, "advection": advection,
          "pd": pd, "genus": genus, "sphere": sphere, "dense": dense, "large": large}  # fmt: skip
 
 

@@ -92,7 +92,7 @@ class Replay:
         Both models move smoke with the velocity that stands beside a force in column k: step k of the engine adds its
         force, projects, and then moves smoke and air together, so it takes u_{k-1}, which leads to v_k. Its air differs
         all the same: moved explicitly along itself and read off linearly, not by backward Euler. Letters on 64 cells
-        and 20 steps, 16 to 54 % of |v| apart at the end, errors:
+        and 20 steps, 14 to 54 % of |v| apart at the end, errors:
 
                                                           F      L      U      I      D
             the method's own smoke in its own air         0.092  0.111  0.094  0.159  0.120
