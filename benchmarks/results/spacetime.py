@@ -9,16 +9,18 @@ letters    FLUID, A, R, B, 8, &, 128^2/40: iterations, errors, replay, time, mem
 capitals   all capitals and digits, 64^2/20: errors beside their bound, and what 200 more rounds would add
 letters80  FLUID, 128^2/80
 handover   FLUID, 128^2/40, and `spectral` from there on the engine's own smoke
-lbfgs      the letter F by ADMM, by L-BFGS and by scaled L-BFGS in one run
+lbfgs      the letter F by our rounds, by the paper's ADMM with both solvers, and by L-BFGS over forces to its own end
+lbfgs_bunny  circle, two circles, bunny by our rounds and by L-BFGS
 bunny      circle, two circles, bunny 128^2/80 with r = 1e2, 1e3, 1e4 (figures 8 and 15)
 steps      the same with steps of 0.4 to 2 of the paper's scale
 abc        letters A, B, C 128^2/60 (figure 9)
 advection  advection optimisation alone, both operators, a bird (figure 4)
 pd         one target by `target` and by this method (figure 14)
 genus      3D, 64^2 x 32/40: ball, torus, figure eight (figure 12)
-sphere     3D, 32^3/60: a moving ball, three values of r (figure 13)
+sphere     3D, 64^3/60: a moving ball, two values of r (figure 13)
 dense      3D, 32^3/30: a keyframe at every step (figure 11)
-large      3D, 64^3/40 (the size of figure 10)
+large      3D, 64^3/40 (the size of figure 10), from rest and approached
+abc3       3D, 64^3/150: letters A, B, C (figure 16)
 """
 
 from __future__ import annotations
@@ -31,17 +33,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _spacetime_cycles import fas, fas3, solver_map
 from _spacetime_handover import handover
-from _spacetime_letters import capitals, lbfgs, letters, letters80
+from _spacetime_letters import capitals, lbfgs, lbfgs_bunny, letters, letters80
 from _spacetime_print import IMAGES
 from _spacetime_shots import abc, advection, bunny, pd, steps
-from _spacetime_volumes import dense, genus, large, sphere
+from _spacetime_volumes import abc3, dense, genus, large, sphere
 
 from keyfluid.threads import set_threads
 from timing import machine
 
 PARTS = {"fas": fas, "fas3": fas3, "map": solver_map, "letters": letters, "capitals": capitals,
-         "letters80": letters80, "handover": handover, "lbfgs": lbfgs, "bunny": bunny, "steps": steps, "abc": abc, "advection": advection,
-         "pd": pd, "genus": genus, "sphere": sphere, "dense": dense, "large": large}  # fmt: skip
+         "letters80": letters80, "handover": handover, "lbfgs": lbfgs, "lbfgs_bunny": lbfgs_bunny, "bunny": bunny, "steps": steps, "abc": abc, "advection": advection,
+         "pd": pd, "genus": genus, "sphere": sphere, "dense": dense, "large": large, "abc3": abc3}  # fmt: skip
 
 
 def main() -> None:

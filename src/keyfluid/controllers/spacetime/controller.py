@@ -60,6 +60,9 @@ LIKELY_ROUNDS, PER_ROUND = 14, 100.0
 MOST_MEMORY = 0.9
 """Share of the machine's memory that a run may plan to use."""
 
+AWAY = 0.2
+"""Relative error beyond the least possible one at which a keyframe counts as not met."""
+
 INEXACT = 0.02
 """Share of a subproblem's first residual at which its solver may stop: the guide moves again."""
 
@@ -139,13 +142,16 @@ class Spacetime(Method):
         """All windows in their order, the last of them returned; the first one begins with the velocities `begin`."""
         if restored is not None:
             horizon.restore(restored.arrays, restored.meta)
+        outer: Outer | None = None
         while not horizon.done:
+            outer = None  # its memory is wanted
             outer = plan.outer(horizon, begin)
             if restored is not None:
                 outer.restore(restored.arrays, restored.meta)
             begin = restored = None
             self._optimise(shell, phase, horizon, outer)
             horizon.shift(outer)
+        assert outer is not None
         return outer
 
     def _optimise(self, shell: Shell, phase: str, horizon: Horizon, outer: Outer) -> None:
@@ -185,6 +191,7 @@ class Spacetime(Method):
             if shell.stop_requested:
                 raise Stopped
             shell.frame(replay.advance(forces))
+            tell_if_away(plan.problem, shell, replay)
             tell_if_fast(plan.problem, shell, replay.cells, (replay.frame - 1) / plan.problem.fps)
             steered = {"u": forces} if forces is not None and replay.frame * plan.steps_per_frame < plan.steps else {}
             shell.checkpoint({**replay.arrays(), **steered}, {"phase": "replay", "frame": replay.frame})
@@ -416,6 +423,20 @@ def log(shell: Shell, outer: Outer, record: Round, phase: str, horizon: Horizon)
     done, most = horizon.rounds + outer.iteration, horizon.rounds + left * outer.settings.iterations
     where = "" if phase == "optimise" else f"on {' x '.join(map(str, outer.flow.grid.cells))} cells"
     shell.progress(done, most, "iteration", error, where)
+
+
+def tell_if_away(problem: Problem, shell: Shell, replay: Replay) -> None:
+    """A note for every keyframe of this frame that was not met."""
+    for key in problem.keyframes:
+        if key.frame != replay.frame or key.weight == 0:
+            continue
+        smoke = replay.densities[key.field].array * problem.peaks[key.field]
+        error = relative_error(smoke, key.target, key.mask)
+        if error > AWAY + (key.bound or 0.0):
+            shell.note(
+                f"{key.path}, frame {key.frame}: not met, its error is {error:.3f}; lower control.r, give the smoke more "
+                "frames to get there, or set control.approach = true"
+            )
 
 
 def goal_error(goal: DensityGoal, densities: Mapping[str, list[Field]]) -> float:

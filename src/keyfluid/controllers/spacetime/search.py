@@ -124,15 +124,17 @@ class Search:
 
     def _direction(self, gradient: np.ndarray, cost: Cost) -> np.ndarray:
         """-H gradient by the two loops; the preconditioner scaled as the last pair has it, so that K may be far off."""
+        scale = 1.0
+        if self.s:
+            turned = self._preconditioned(self.y[-1].copy(), cost)
+            scale = dot(self.s[-1], self.y[-1]) / dot(self.y[-1], turned)
+            del turned
         q, shares = -gradient, []
         for s, y in zip(reversed(self.s), reversed(self.y)):
             shares.append(dot(s, q) / dot(s, y))
             add_scaled(-shares[-1], y, q)
         q = self._preconditioned(q, cost)
-        if self.s:
-            turned = self._preconditioned(self.y[-1].copy(), cost)
-            q *= q.dtype.type(dot(self.s[-1], self.y[-1]) / dot(self.y[-1], turned))
-            del turned
+        q *= q.dtype.type(scale)
         for s, y, share in zip(self.s, self.y, reversed(shares)):
             add_scaled(share - dot(y, q) / dot(s, y), s, q)
         return q
