@@ -40,7 +40,7 @@ video = false
 
 SECOND = '[[keyframe]]\nframe = 12\nshape = "disk"\ncenter = [0.45, 0.55]\nradius = 0.2\n'
 
-SEMI = 'iterations = 8\nr = 50.0\ntransport = "semi-lagrangian"'
+SEMI = 'iterations = 2\nr = 50.0\ntransport = "semi-lagrangian"'
 """The engine's smoke in the paper's air: in the same air it must end in the same place."""
 
 

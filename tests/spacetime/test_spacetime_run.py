@@ -109,10 +109,10 @@ def test_a_stopped_run_resumes_to_the_same_bits_on_other_threads(tmp_path):
 
 @pytest.mark.parametrize(
     ("dim", "cells", "control", "bound"),
-    [(2, 48, "", 1.125), (2, 48, 'solver = "admm"', 1.45), (3, 16, "", 1.05)],
+    [(2, 48, "", 1.0), (2, 48, 'solver = "admm"', 1.35), (3, 16, "", 1.0)],
 )
 def test_arrays_stay_near_the_papers_bound(dim, cells, control, bound):
-    """8 n^d (1 + d) N numbers in a volume, an eighth more in a plane; and the plan told before a run holds."""
+    """8 n^d (1 + d) N numbers, a third more with the paper's splitting; and the plan told before a run holds."""
     text = SCENE.format(control=control, sides="walls", frames=24, smoke="", more="")
     text = text.replace("resolution = 20", f"resolution = {cells}").replace("frame = 6", "frame = 24")
     if dim == 3:
@@ -258,8 +258,8 @@ def test_a_ball_led_around_corners_turns_at_every_one_if_they_are_approached_one
         together = [entry for entry in result.metrics["history"] if entry.get("together")]
         ends.append((together[-1]["objective"], max(errors(result)), len(together)))
     approached, from_rest = ends
-    assert approached[0] < 0.5 * from_rest[0]
-    assert approached[1] < 0.4 < 0.6 < from_rest[1]
+    assert approached[0] < 0.75 * from_rest[0]
+    assert approached[1] < 0.4 < from_rest[1]
     assert approached[2] < from_rest[2]
 
 

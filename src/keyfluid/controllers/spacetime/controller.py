@@ -464,13 +464,13 @@ def _lines(plan: SpacetimePlan, parts: Mapping[str, int]) -> list[str]:
 def memory_plan(plan: SpacetimePlan) -> dict[str, int]:
     """Bytes by what they are for; the paper's bound is 8 n^d (1 + d) N numbers.
 
-    A round holds v, w, the gradient and two more while a direction is found, the pairs of L-BFGS, what a transform
-    needs, and densities of two sweeps; the paper's splitting also v*, lambda and a guide.
+    A round holds v, w, the gradient and a direction, the pairs of L-BFGS, what a transform needs, and densities of two
+    sweeps; the paper's splitting also v*, lambda and a guide.
     """
     problem, item = plan.problem, plan.problem.dtype.itemsize
     velocities, longest = item * problem.grid.value_count(Kind.FACES), plan.longest_window
     densities = item * problem.grid.count * longest
-    pairs, work = 2 * PAIRS[problem.grid.dim], 5 if plan.settings.solver == "gauss-newton" else 8
+    pairs, work = 2 * PAIRS[problem.grid.dim], 4 if plan.settings.solver == "gauss-newton" else 7
     beside = plan.steps if len(plan.windows) > 1 else 0
     return {
         "velocities, gradients and work of a round": work * velocities * longest + 2 * densities,
