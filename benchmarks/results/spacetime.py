@@ -42,8 +42,9 @@ from keyfluid.threads import set_threads
 from timing import machine
 
 PARTS = {"fas": fas, "fas3": fas3, "map": solver_map, "letters": letters, "capitals": capitals,
-         "letters80": letters80, "handover": handover, "lbfgs": lbfgs, "lbfgs_bunny": lbfgs_bunny, "bunny": bunny, "steps": steps, "abc": abc, "advection": advection,
-         "pd": pd, "genus": genus, "sphere": sphere, "dense": dense, "large": large, "abc3": abc3}  # fmt: skip
+         "letters80": letters80, "handover": handover, "lbfgs": lbfgs, "lbfgs_bunny": lbfgs_bunny, "bunny": bunny,
+         "steps": steps, "abc": abc, "advection": advection, "pd": pd, "genus": genus, "sphere": sphere, "dense": dense,
+         "large": large, "abc3": abc3}  # fmt: skip
 
 
 def main() -> None:

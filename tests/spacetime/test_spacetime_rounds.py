@@ -44,7 +44,9 @@ video = false
 BODY = '[[obstacle]]\nshape = "disk"\ncenter = [0.3, 0.7]\nradius = 0.12'
 
 
-def scene(key='text = "R"\nfit = 0.6', control="", cells=32, steps=10, sides="walls", smoke="", more="", precision="float32"):
+def scene(
+    key='text = "R"\nfit = 0.6', control="", cells=32, steps=10, sides="walls", smoke="", more="", precision="float32"
+):
     return load_scene(
         SCENE.format(
             size=[1.0, 1.0], center=[0.5, 0.5], cells=cells, steps=steps, sides=sides, smoke=smoke, more=more, key=key,
@@ -78,9 +80,7 @@ def test_linear_forces_are_the_forces_to_first_order_and_the_gradient_is_the_der
     outer = outer_of(cells=16, steps=5, precision="float64", **changes)
     flow, advection = outer.flow, outer.advection
     v, d = wind(outer, 1), wind(outer, 2)
-    misses = [
-        np.linalg.norm(flow.forces(v + e * d) - flow.linear_forces(v, v + e * d)) for e in (1e-2, 1e-3)
-    ]
+    misses = [np.linalg.norm(flow.forces(v + e * d) - flow.linear_forces(v, v + e * d)) for e in (1e-2, 1e-3)]
     assert misses[1] < 0.02 * misses[0]
     np.testing.assert_allclose(flow.linear_forces(v, v), flow.forces(v), atol=1e-12)
     w = wind(outer, 3)
@@ -196,7 +196,10 @@ def test_a_run_stopped_on_the_coarse_grid_resumes_to_the_same_bits(tmp_path, mon
     for stop in (2, 4):
         calls = iter(range(1000))
         folder = tmp_path / f"parts{stop}"
-        assert run(asked, folder, threads=1, should_stop=lambda c=calls, s=stop: next(c) >= s).metrics["status"] == "stopped"
+        assert (
+            run(asked, folder, threads=1, should_stop=lambda c=calls, s=stop: next(c) >= s).metrics["status"]
+            == "stopped"
+        )
         done = resume(folder, threads=2)
         assert done.frames[8].densities["density"].tobytes() == whole.frames[8].densities["density"].tobytes()
         assert done.metrics["history"] == whole.metrics["history"]

@@ -89,9 +89,7 @@ class Admm:
         settings, before, searched = self.settings, self.sweep, self.search.iterations
         self.u = np.empty(0, self.v.dtype)  # forces are found anew, their memory is wanted
         way = -self.v_star
-        cost = Penalty(
-            self.v + self.dual, self.penalty, curvatures(self.advection, settings.penalty, self.v.shape[1])
-        )
+        cost = Penalty(self.v + self.dual, self.penalty, curvatures(self.advection, settings.penalty, self.v.shape[1]))
         self.sweep, residuals = self.search.run(self.v_star, cost, settings.advection_iterations, before)
         del cost
         way += self.v_star

@@ -73,8 +73,8 @@ class Spacetime(Method):
     begins_from_frames = False
 
     def plan(self, problem: Problem, other_runs: OtherRuns) -> SpacetimePlan:
-        """Work: rounds until the stop rule, most likely, by what one of them takes. On disk: v and pairs of L-BFGS, or v*,
-        lambda and u as well, twice while a checkpoint is replaced."""
+        """Work: rounds until the stop rule, most likely, by what one of them takes. On disk: v and pairs of L-BFGS, or
+        v*, lambda and u as well, twice while a checkpoint is replaced."""
         plan = SpacetimePlan.of(problem)
         parts = memory_plan(plan)
         memory, limit = sum(parts.values()), problem.memory_limit_bytes
@@ -166,8 +166,8 @@ class Spacetime(Method):
             shell.checkpoint({**outer.arrays(), **horizon.arrays()}, meta)
         if phase == "optimise" and not outer.converged:
             shell.note(
-                f"stopped after {outer.iteration} rounds, before its stop rule was met: the objective was still falling; "
-                "more may be reached with a larger control.iterations"
+                f"stopped after {outer.iteration} rounds, before its stop rule was met: the objective was still "
+                "falling; more may be reached with a larger control.iterations"
             )
 
     def _try_in_engine(self, shell: Shell, replay: Replay, forces: np.ndarray) -> None:
@@ -309,7 +309,11 @@ class SpacetimePlan(Plan):
         """The optimisation of a window, beginning with the velocities `begin`, or with the air it finds, held."""
         flow = self.flow(self.settings.free_start and horizon.start == 0)
         advection = Advection(
-            flow, horizon.densities, horizon.window_goals(), self.transport(), pyramid(self.problem.grid, self.bodies, self.problem.dtype),
+            flow,
+            horizon.densities,
+            horizon.window_goals(),
+            self.transport(),
+            pyramid(self.problem.grid, self.bodies, self.problem.dtype),
         )
         v = np.repeat(horizon.velocity.data[:, None], horizon.window()[0], axis=1) if begin is None else begin
         if self.settings.solver == "gauss-newton":
@@ -434,8 +438,8 @@ def tell_if_away(problem: Problem, shell: Shell, replay: Replay) -> None:
         error = relative_error(smoke, key.target, key.mask)
         if error > AWAY + (key.bound or 0.0):
             shell.note(
-                f"{key.path}, frame {key.frame}: not met, its error is {error:.3f}; lower control.r, give the smoke more "
-                "frames to get there, or set control.approach = true"
+                f"{key.path}, frame {key.frame}: not met, its error is {error:.3f}; lower control.r, give the smoke "
+                "more frames to get there, or set control.approach = true"
             )
 
 
@@ -452,7 +456,9 @@ def _lines(plan: SpacetimePlan, parts: Mapping[str, int]) -> list[str]:
     told = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in parts.items())
     lines = [f"{unknowns:,} velocities in {longest} steps; {told}"]
     if len(plan.levels) > 1:
-        ways = [f"{' x '.join(map(str, level.problem.grid.cells))} cells and {level.steps} steps" for level in plan.levels]
+        ways = [
+            f"{' x '.join(map(str, level.problem.grid.cells))} cells and {level.steps} steps" for level in plan.levels
+        ]
         lines.append(f"first on {', then '.join(ways[:-1])}")
     if plan.levels[0].approaches:
         lines.append(f"{len(plan.levels[0].stations)} keyframes one after the other, roughly, then all together")

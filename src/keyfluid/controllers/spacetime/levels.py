@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from keyfluid.controllers.spacetime.controller import SpacetimePlan
 
 FEWEST_CELLS = {2: 64, 3: 32}
-"""Along the shortest side of a coarser grid. Letters on 64 cells gain nothing from 32: as many rounds, to the same end."""
+"""Along the shortest side of a coarser grid. Letters on 64 cells gain nothing from 32: they take as many rounds."""
 FEWEST_STEPS = 4
 """Before the first keyframe of one with fewer steps."""
 

@@ -6,7 +6,7 @@ Any trajectory without divergence solves the equations of motion with some force
 given up for w: what the forces of w will be is known to first order. B lifts the air by its smoke (buoyancy). Adv is
 quadratic, so Adv[v] = Adv'[v] v / 2 and e needs no forces of v beside it.
 
-Preconditioner  (R D_t^T D_t + K_k)^-1, D_t being D for fluid at rest: exact solves in time for every face. K_k stands for
+Preconditioner  (R D_t^T D_t + K_k)^-1, D_t being D for fluid at rest: exact solves in time for every face. K_k is for
 the mismatch's curvature, which the paper's K is of the size of: `CURVED` K for every keyframe that step k still leads
 to, by weight. Letters at 64^2/20 with half and twice of that: slower by a fifth to a half.
 """

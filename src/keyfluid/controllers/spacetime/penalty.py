@@ -1,4 +1,4 @@
-"""The paper's cost of velocities in the advection subproblem: K/2 |w - g|^2 with the guide g = v + lambda / K [eq. 7]."""
+"""The paper's cost of velocities in the advection subproblem: K/2 |w - g|^2 with g = v + lambda / K [eq. 7]."""
 
 from __future__ import annotations
 

@@ -48,8 +48,8 @@ NOISE, WIDTH = 1.0, 12.0
 class Round:
     """One round, for the history.
 
-    residual: of the advection subproblem, as it was found. change: the largest of any density at any step. gap: of v and
-    v*, as a share of v. flow_residual and flow_iterations: of the Navier-Stokes subproblem, where there is one.
+    residual: of the advection subproblem, as it was found. change: the largest of any density at any step. gap: of v
+    and v*, as a share of v. flow_residual and flow_iterations: of the Navier-Stokes subproblem, where there is one.
     """
 
     match: float
@@ -163,7 +163,7 @@ class Rounds:
         """Noise on v, the same for any number of threads; the objective begins anew."""
         self.shakes += 1
         solenoidal = self.flow.solenoidal
-        noise = np.random.default_rng(self.shakes).standard_normal(self.v.shape[0]).astype(self.v.dtype)[:, None]
+        noise = np.random.default_rng(self.shakes).standard_normal((self.v.shape[0], 1)).astype(self.v.dtype)
         filters = solenoidal.filters(lambda waves: 1.0 / (1.0 - WIDTH**2 * waves))
         noise = solenoidal.project(solenoidal.filter(noise, filters))
         noise *= noise.dtype.type(NOISE / np.sqrt(dot(noise, noise) / noise.size))

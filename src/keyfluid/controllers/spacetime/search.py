@@ -2,8 +2,8 @@
 
     minimise  E(w) = match(w) + cost(w)         over w without divergence
 
-`match` is the mismatch of the keyframes (advection.py). The cost is what the rest of the problem makes of w: the paper's
-K/2 |w - g|^2 (penalty.py), or forces that the linear equations of motion ask for (linear_flow.py).
+`match` is the mismatch of the keyframes (advection.py). The cost is what the rest of the problem makes of w: the
+paper's K/2 |w - g|^2 (penalty.py), or forces that the linear equations of motion ask for (linear_flow.py).
 
 The paper goes along the gradient (eq. 8) for a fixed number of iterations and says that it wanders. Here the gradient
 is turned by an inverse of E's curvature: L-BFGS [Nocedal & Wright 2006, algorithm 7.4] on top of the cost's own
@@ -32,8 +32,8 @@ SMALLEST = 1e-5
 FASTEST = 2.0
 """Cells per step by which w may change in one iteration: beyond, the smoke's derivative means nothing."""
 PAIRS = {2: 3, 3: 2}
-"""Of L-BFGS, in a plane and in a volume, where two keep within the paper's memory. Letters R, F, A and 8 at 64^2/20 after
-120 iterations: objectives of 8.9, 9.1, 8.6, 8.7 with 1, 2, 3 and 8 pairs; 5.4, 5.1, 5.1, 5.0; 6.6, 7.0, 6.5, 6.4; 14.6,
+"""Of L-BFGS, in a plane and in a volume, where two keep within the paper's memory. Letters R, F, A and 8 at 64^2/20
+after 120 iterations: objectives of 8.9, 9.1, 8.6, 8.7 with 1, 2, 3 and 8 pairs; 5.4, 5.1, 5.1, 5.0; 6.6, 7.0, 6.5, 6.4; 14.6,
 12.0, 10.0, 11.3."""
 
 
@@ -145,7 +145,7 @@ class Search:
             self.y.append(y)
 
     def _preconditioned(self, gradient: np.ndarray, cost: Cost) -> np.ndarray:
-        """In place; without divergence as the gradient is: filters and solves in time commute with Q, but for bodies."""
+        """In place; no divergence if the gradient has none: filters and solves in time commute with Q, but for bodies."""
         q = self.advection.smoothed(cost.precondition(gradient))
         return self.advection.flow.admissible(q) if self.advection.flow.bodies else q
 

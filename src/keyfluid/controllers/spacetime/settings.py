@@ -50,20 +50,21 @@ class SpacetimeSettings(Table):
     )
     K: Annotated[float, number(at_least=100, at_most=1e6)] = Field(
         default=1e3,
-        description="K (eq. 6): penalty on the gap between the velocities of the two subproblems, the paper's number; of "
-        '"gauss-newton" the estimate of how much a keyframe resists a change of velocity. It changes the way, not the '
-        'end. Times the largest weight of a keyframe',
+        description="K (eq. 6): penalty on the gap between the velocities of the two subproblems, the paper's number; "
+        'of "gauss-newton" the estimate of how much a keyframe resists a change of velocity. It changes the way, not the '
+        "end. Times the largest weight of a keyframe",
     )
     beta: Annotated[float, number(above=0, at_most=1.618)] = Field(
-        default=1.0, description="beta, of \"admm\" and \"fas\": step of the multipliers; beyond 1.618 ADMM diverges"
+        default=1.0, description='beta, of "admm" and "fas": step of the multipliers; beyond 1.618 ADMM diverges'
     )
     balance: Flag = Field(
-        default=True, description='of "admm" and "fas": K is doubled or halved where the two residuals differ by more than ten'
+        default=True,
+        description='of "admm" and "fas": K is doubled or halved where the two residuals differ by more than ten',
     )
     duals: Literal["every", "settled"] = Field(
         default="every",
-        description='of "admm" and "fas": multipliers move in every iteration, or ("settled", section 5) when the objective '
-        "has settled",
+        description='of "admm" and "fas": multipliers move in every iteration, or ("settled", section 5) when the '
+        "objective has settled",
     )
     iterations: Annotated[int, whole(at_least=1, at_most=1000)] = Field(
         default=50,
@@ -72,23 +73,24 @@ class SpacetimeSettings(Table):
     )
     tolerance: Annotated[float, number(above=0, at_most=1)] = Field(
         default=0.01,
-        description="stops when two rounds running lower the objective by less than this share; \"admm\" and \"fas\" also "
+        description='stops when two rounds running lower the objective by less than this share; "admm" and "fas" also '
         "ask that no density changes by more, as a share of the peak (eps_ADMM)",
     )
     advection_iterations: Annotated[int, whole(at_least=1, at_most=100)] = Field(
         default=15,
-        description="most iterations of the advection subproblem (eq. 8) in each outer one; it ends before at a fifth of "
-        "its residual",
+        description="most iterations of the advection subproblem (eq. 8) in each outer one; it ends before at a fifth "
+        "of its residual",
     )
     solver: Literal["gauss-newton", "admm", "fas"] = Field(
         default="gauss-newton",
         description="gauss-newton: rounds that make the equations of motion linear; admm: the paper's splitting "
-        "(algorithm 3), its Navier-Stokes subproblem by projected Gauss-Newton-CG; fas: the same by the paper's multigrid "
-        "(algorithm 2; halved together, the sides must come to 12 cells or fewer on the longest and 4 or more on the "
+        "(algorithm 3), its Navier-Stokes subproblem by projected Gauss-Newton-CG; fas: the same by the paper's "
+        "multigrid (algorithm 2; halved together, the sides must come to 12 cells or fewer on the longest and 4 or more on the "
         "shortest, as 32, 48, 64, 96 and 128 do)",
     )
     flow_tolerance: Annotated[float, number(above=0, at_most=1)] = Field(
-        default=1e-5, description='eps_FAS, of "admm" and "fas": largest residual of that subproblem, in cells and steps'
+        default=1e-5,
+        description='eps_FAS, of "admm" and "fas": largest residual of that subproblem, in cells and steps',
     )
     transport: Literal["upwind", "semi-lagrangian"] = Field(
         default="upwind", description="how the smoke is carried: eq. 4, or as in figure 4"
@@ -98,8 +100,8 @@ class SpacetimeSettings(Table):
     )
     coarse: Flag = Field(
         default=True,
-        description="begin on grids of half the cells and steps, as long as the shortest side has 64 cells or more there, "
-        "32 in 3D. Not with a horizon",
+        description="begin on grids of half the cells and steps, as long as the shortest side has 64 cells or more "
+        "there, 32 in 3D. Not with a horizon",
     )
     approach: Flag | Literal["auto"] = Field(
         default="auto",
