@@ -32,8 +32,8 @@ SMALLEST = 1e-5
 FASTEST = 2.0
 """Cells per step by which w may change in one iteration: beyond, the smoke's derivative means nothing."""
 PAIRS = {2: 3, 3: 2}
-"""Of L-BFGS, in a plane and in a volume, where two keep within the paper's memory. Letters R, F, A and 8 at 64^2/20
-after 120 iterations: objectives of 8.9, 9.1, 8.6, 8.7 with 1, 2, 3 and 8 pairs; 5.4, 5.1, 5.1, 5.0; 6.6, 7.0, 6.5, 6.4; 14.6,
+"""Of L-BFGS, in a plane and in a volume; so both keep within the paper's memory. Letters R, F, A and 8 at 64^2/20 after
+120 iterations: objectives of 8.9, 9.1, 8.6, 8.7 with 1, 2, 3 and 8 pairs; 5.4, 5.1, 5.1, 5.0; 6.6, 7.0, 6.5, 6.4; 14.6,
 12.0, 10.0, 11.3."""
 
 
@@ -145,7 +145,7 @@ class Search:
             self.y.append(y)
 
     def _preconditioned(self, gradient: np.ndarray, cost: Cost) -> np.ndarray:
-        """In place; no divergence if the gradient has none: filters and solves in time commute with Q, but for bodies."""
+        """In place; without divergence, as filters and solves in time commute with Q unless there are bodies."""
         q = self.advection.smoothed(cost.precondition(gradient))
         return self.advection.flow.admissible(q) if self.advection.flow.bodies else q
 
