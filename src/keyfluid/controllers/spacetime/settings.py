@@ -85,8 +85,8 @@ class SpacetimeSettings(Table):
         default="gauss-newton",
         description="gauss-newton: rounds that make the equations of motion linear; admm: the paper's splitting "
         "(algorithm 3), its Navier-Stokes subproblem by projected Gauss-Newton-CG; fas: the same by the paper's "
-        "multigrid (algorithm 2; halved together, the sides must come to 12 cells or fewer on the longest and 4 or more "
-        "on the shortest, as 32, 48, 64, 96 and 128 do)",
+        "multigrid (algorithm 2; halved together, the sides must come to 12 cells or fewer on the longest and 4 or "
+        "more on the shortest, as 32, 48, 64, 96 and 128 do)",
     )
     flow_tolerance: Annotated[float, number(above=0, at_most=1)] = Field(
         default=1e-5,
