@@ -50,6 +50,16 @@ class Case:
             keys="\n".join(f"[[keyframe]]\nframe = {frame}\n{body}" for frame, body in keys), control=control,
             method=method,
         )  # fmt: skip
+        self._load(text)
+
+    @classmethod
+    def of(cls, text: str) -> Case:
+        """Of a scene's whole text."""
+        case = cls.__new__(cls)
+        case._load(text)
+        return case
+
+    def _load(self, text: str) -> None:
         self.scene = keyfluid.load_scene(text)
         self.result: Any = None
         self.seconds = self.cpu = 0.0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import _spacetime_shapes as shapes
 import numpy as np
-from _spacetime_case import Case, bound, key_of, letter, spaced, start_of
+from _spacetime_case import Case, bound, compiled, key_of, letter, spaced, start_of
 from _spacetime_print import IMAGES, head, line
 
 from keyfluid.controllers.spacetime.controller import SpacetimePlan, memory_plan
@@ -113,3 +113,52 @@ def volume(name: str, case: Case, frames: Sequence[int], picture: str) -> None:
     pictures: list[np.ndarray] = case.pictures(frames, 180)
     strip = filmstrip(pictures, [f"frame {f}" for f in frames], columns=len(frames), tile=150)
     save_png(IMAGES / f"spacetime_{picture}.png", strip)
+
+
+AROUND = """
+[domain]
+size = {size}
+resolution = {cells}
+up = "y"
+[time]
+fps = {steps}
+frames = {frames}
+[smoke]
+buoyancy = {buoyancy}
+initial = {{ shape = "{round}", center = {low}, radius = 0.1 }}
+[[obstacle]]
+shape = "{round}"
+center = {middle}
+radius = 0.12
+[[keyframe]]
+frame = {steps}
+{key}
+[control]
+method = "spacetime"
+"""
+
+
+def around(small: bool) -> None:
+    """Beyond the paper: warm smoke below a ball must become a shape above it, in 2D and 3D, with and without lift."""
+    compiled()
+    head("scene", "iterations", "converged", "error", "bound", "IoU", "force, m/s^2", "s", "processor s")
+    n = 2 if small else 1
+    letter_above = 'text = "A"\nfit = 0.3\ncenter = [0.5, 0.8]'
+    torus_above = 'shape = "torus"\ncenter = [0.5, 0.8, 0.5]\nradius = 0.13\nthickness = 0.045'
+    for name, cells, steps, buoyancy, dim, key in (
+        ("disk, no lift", 96 // n, 40, 0.0, 2, letter_above),
+        ("disk, lift", 96 // n, 40, 4.0, 2, letter_above),
+        ("ball, lift", 48 // n, 30, 4.0, 3, torus_above),
+    ):
+        middle = [0.5] * (dim - 2)
+        text = AROUND.format(
+            size=[1.0] * dim, cells=cells, steps=steps, frames=steps + steps // 4, buoyancy=buoyancy, key=key,
+            low=[0.5, 0.15, *middle], middle=[0.5, 0.45, *middle], round="disk" if dim == 2 else "sphere",
+        )  # fmt: skip
+        case = Case.of(text).run()
+        (entry,) = case.result.metrics["keyframes"]
+        line(f"{name}, {cells}^{dim}/{steps}", case.iterations, case.converged, entry["relative_error"],
+             entry["bound"], entry["iou"], case.result.metrics["force_norm"], case.seconds, case.cpu)  # fmt: skip
+        frames = [0, steps // 4, steps // 2, 3 * steps // 4, steps, steps + steps // 4]
+        strip = filmstrip(case.pictures(frames, 150), [f"frame {f}" for f in frames], columns=6, tile=150)
+        save_png(IMAGES / f"spacetime_around_{name.replace(', ', '_').replace(' ', '_')}.png", strip)

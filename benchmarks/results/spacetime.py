@@ -20,6 +20,7 @@ genus      3D, 64^2 x 32/40: ball, torus, figure eight (figure 12)
 sphere     3D, 64^3/60: a moving ball, two values of r (figure 13)
 dense      3D, 32^3/30: a keyframe at every step (figure 11)
 large      3D, 64^3/40 (the size of figure 10), from rest and approached
+around     smoke below a body becomes a shape above it, with buoyancy, 2D and 3D (beyond the paper)
 abc3       3D, 64^3/150: letters A, B, C (figure 16)
 """
 
@@ -36,7 +37,7 @@ from _spacetime_handover import handover
 from _spacetime_letters import capitals, lbfgs, lbfgs_bunny, letters, letters80
 from _spacetime_print import IMAGES
 from _spacetime_shots import abc, advection, bunny, pd, steps
-from _spacetime_volumes import abc3, dense, genus, large, sphere
+from _spacetime_volumes import abc3, around, dense, genus, large, sphere
 
 from keyfluid.threads import set_threads
 from timing import machine
@@ -44,7 +45,7 @@ from timing import machine
 PARTS = {"fas": fas, "fas3": fas3, "map": solver_map, "letters": letters, "capitals": capitals,
          "letters80": letters80, "handover": handover, "lbfgs": lbfgs, "lbfgs_bunny": lbfgs_bunny, "bunny": bunny,
          "steps": steps, "abc": abc, "advection": advection, "pd": pd, "genus": genus, "sphere": sphere, "dense": dense,
-         "large": large, "abc3": abc3}  # fmt: skip
+         "large": large, "abc3": abc3, "around": around}  # fmt: skip
 
 
 def main() -> None:
