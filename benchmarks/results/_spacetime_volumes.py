@@ -148,7 +148,7 @@ def around(small: bool) -> None:
     for name, cells, steps, buoyancy, dim, key in (
         ("disk, no lift", 96 // n, 40, 0.0, 2, letter_above),
         ("disk, lift", 96 // n, 40, 4.0, 2, letter_above),
-        ("ball, lift", 48 // n, 30, 4.0, 3, torus_above),
+        ("ball, lift", 32 // n, 30, 4.0, 3, torus_above),
     ):
         middle = [0.5] * (dim - 2)
         text = AROUND.format(
