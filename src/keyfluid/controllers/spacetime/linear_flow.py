@@ -8,7 +8,7 @@ quadratic, so Adv[v] = Adv'[v] v / 2 and e needs no forces of v beside it.
 
 Preconditioner  (R D_t^T D_t + K_k)^-1, D_t being D for fluid at rest: exact solves in time for every face. K_k is for
 the mismatch's curvature, which the paper's K is of the size of: `CURVED` K for every keyframe that step k still leads
-to, by weight. Letters at 64^2/20 with half and twice of that: slower by a fifth to a half.
+to, by weight. It need not be right: L-BFGS scales all of it by what the last step has shown (search.py).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ Beside algorithm 3  the paper splits velocities into v and v*, and pays for thei
 end of its Navier-Stokes subproblem lambda is the derivative of the forces' cost at v, so its advection subproblem is
 this one with K/2 |w - v|^2 in place of the forces' curvature. With the curvature itself nothing is left to split: v = w
 is what that subproblem would return for linear equations, and their error is made good in the next round. No K has to
-be balanced, v and v* never differ, and the objective falls in every round. Letters at 64^2/20 take 8 to 15 rounds;
+be balanced, v and v* never differ, and the objective falls in every round. Letters at 64^2/20 take 10 to 17 rounds;
 with the paper's splitting (admm.py) two to three times as many. docs/results.md has both.
 
 Stop rule  the paper stops when no density at any step changes by more than 1 % of the peak from round to round. That
