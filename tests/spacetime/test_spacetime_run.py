@@ -137,6 +137,13 @@ def test_a_prime_number_of_cells_will_do():
     assert errors(result)[0] < 0.8
 
 
+def test_the_papers_splitting_goes_around_a_body_in_viscous_air():
+    body = '[[obstacle]]\nshape = "disk"\ncenter = [0.2, 0.2]\nradius = 0.1'
+    result = run(scene('iterations = 6\nr = 50.0\nsolver = "admm"', smoke="viscosity = 0.002", more=body), threads=1)
+    assert errors(result)[0] < 0.3
+    assert result.metrics["max_divergence"] < 1e-4
+
+
 SECOND = '[[keyframe]]\nframe = 12\nshape = "disk"\ncenter = [0.45, 0.55]\nradius = 0.2\n'
 
 

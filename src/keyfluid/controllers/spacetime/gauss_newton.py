@@ -122,7 +122,12 @@ class GaussNewton:
         if viscosity == 0:
             return in_time
         diffusion = solenoidal.filters(lambda waves: 1.0 / (1.0 - viscosity * waves))
-        return lambda q: solenoidal.filter(in_time(solenoidal.filter(q.copy(), diffusion)), diffusion)
+
+        def diffused(q: np.ndarray) -> np.ndarray:
+            out = solenoidal.filter(in_time(solenoidal.filter(q.copy(), diffusion)), diffusion)
+            return solenoidal.project(out) if self.flow.bodies else out
+
+        return diffused
 
 
 def factors(kappa: np.ndarray, free_start: bool, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
