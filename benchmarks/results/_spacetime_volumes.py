@@ -144,7 +144,7 @@ def around(small: bool) -> None:
     head("scene", "iterations", "converged", "error", "bound", "IoU", "force, m/s^2", "s", "processor s")
     n = 2 if small else 1
     letter_above = 'text = "A"\nfit = 0.3\ncenter = [0.5, 0.8]'
-    torus_above = 'shape = "torus"\ncenter = [0.5, 0.8, 0.5]\nradius = 0.13\nthickness = 0.045'
+    torus_above = 'shape = "torus"\ncenter = [0.5, 0.78, 0.5]\nradius = 0.13\nthickness = 0.05\nmass = "match"'
     for name, cells, steps, buoyancy, dim, key in (
         ("disk, no lift", 96 // n, 40, 0.0, 2, letter_above),
         ("disk, lift", 96 // n, 40, 4.0, 2, letter_above),
