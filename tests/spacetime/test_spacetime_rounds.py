@@ -178,13 +178,13 @@ def test_velocities_of_a_coarser_grid_carry_the_smoke_as_far(monkeypatch):
         if coarse.problem.grid.is_periodic(0):
             field.component(0)[...] = 0.5
             v[:, 1:] = field.data[:, None]
-            carried = levels.finer(coarse, fine, v)
+            carried = fine.refined(coarse, v)
             way = Field(fine.problem.grid, Kind.FACES, carried.sum(1)).component(0) * fine.problem.grid.spacing
             wanted = 0.5 * (coarse.steps - 1) * coarse.problem.grid.spacing
             # The first step is the scene's: what linear interpolation gives it is left out.
             np.testing.assert_allclose(way, wanted, rtol=0.02)
         else:
-            assert levels.finer(coarse, fine, v).shape[1] == 15
+            assert fine.refined(coarse, v).shape[1] == 15
 
 
 def test_a_run_stopped_on_the_coarse_grid_resumes_to_the_same_bits(tmp_path, monkeypatch):

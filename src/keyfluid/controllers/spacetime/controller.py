@@ -17,7 +17,7 @@ from keyfluid.controllers.spacetime.advection import Advection, DensityGoal
 from keyfluid.controllers.spacetime.flow import FlowEquations
 from keyfluid.controllers.spacetime.gauss_newton import GaussNewton
 from keyfluid.controllers.spacetime.horizon import Horizon, Outer, all_windows, stations
-from keyfluid.controllers.spacetime.levels import coarser, finer
+from keyfluid.controllers.spacetime.levels import finer, steps_merged
 from keyfluid.controllers.spacetime.multigrid import Multigrid
 from keyfluid.controllers.spacetime.refuse import refuse
 from keyfluid.controllers.spacetime.replay import Replay, Units
@@ -131,7 +131,7 @@ class Spacetime(Method):
             outer = self._windows(level if last else level.roughly(), shell, phase, horizon, restored, begin)
             restored, rounds = None, horizon.rounds
             if not last:
-                begin = finer(level, levels[index + 1], outer.v)
+                begin = levels[index + 1].refined(level, outer.v)
             del outer
         return horizon
 
@@ -236,9 +236,27 @@ class SpacetimePlan(Plan):
         """This problem on coarser grids, the coarsest first, and this one (levels.py)."""
         found = [self]
         if settings_of(self.problem).coarse and len(self.windows) == 1:
-            while (next_one := coarser(found[0])) is not None:
-                found.insert(0, next_one)
+            while (coarser := found[0].coarser()) is not None:
+                found.insert(0, coarser)
         return found
+
+    def coarser(self) -> SpacetimePlan | None:
+        """The problem on the next coarser grid; None where it has none, or where that can't hold the scene."""
+        merged = steps_merged(self.problem.grid.cells, [goal.step for goal in self.goals])
+        if merged is None:
+            return None
+        try:
+            return SpacetimePlan.of(self.problem.coarser(2), merged * self.stride)
+        except KeyfluidError:
+            return None
+
+    def refined(self, coarse: SpacetimePlan, v: np.ndarray) -> np.ndarray:
+        """Velocities found on the next coarser grid, in this one's cells and steps."""
+        v = finer(coarse.problem.grid, v, coarse.stride // self.stride)
+        self._solenoidal.project(v)
+        if not self.settings.free_start:
+            v[:, 0] = self.start().data
+        return v
 
     @property
     def approaches(self) -> bool:

@@ -9,15 +9,12 @@ prolongation of the multigrid has it (fas_transfer.py), in time so that the way 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
-from keyfluid.errors import KeyfluidError
+from keyfluid.grid import Grid
 from keyfluid.solvers.fas_transfer import prolong_faces
-
-if TYPE_CHECKING:
-    from keyfluid.controllers.spacetime.controller import SpacetimePlan
 
 FEWEST_CELLS = {2: 64, 3: 32}
 """Along the shortest side of a coarser grid. Letters on 64 cells gain nothing from 32: they take as many rounds."""
@@ -25,30 +22,19 @@ FEWEST_STEPS = 4
 """Before the first keyframe of one with fewer steps."""
 
 
-def coarser(plan: SpacetimePlan) -> SpacetimePlan | None:
-    """The problem on the next coarser grid; None where it has none."""
-    cells = plan.problem.grid.cells
+def steps_merged(cells: Sequence[int], goals: Sequence[int]) -> int | None:
+    """How many steps become one on the next coarser grid; None where there is none. goals: the keyframes' steps."""
     if any(n % 2 for n in cells) or min(cells) < 2 * FEWEST_CELLS[len(cells)]:
         return None
-    goals = [goal.step for goal in plan.goals]
-    merge = 2 if all(step % 2 == 0 for step in goals) and min(goals) >= 2 * FEWEST_STEPS else 1
-    try:
-        return type(plan).of(plan.problem.coarser(2), merge * plan.stride)
-    except KeyfluidError:
-        return None
+    return 2 if all(step % 2 == 0 for step in goals) and min(goals) >= 2 * FEWEST_STEPS else 1
 
 
-def finer(coarse: SpacetimePlan, plan: SpacetimePlan, v: np.ndarray) -> np.ndarray:
-    """Velocities v of the coarse problem as those of `plan`, in its cells and steps."""
-    ratio = coarse.stride // plan.stride
-    v = prolong_faces(coarse.problem.grid, v)
-    if ratio == 2:
+def finer(coarse: Grid, v: np.ndarray, merged: int) -> np.ndarray:
+    """Velocities on the coarse grid, in whose steps `merged` of the finer one's are, as velocities there."""
+    v = prolong_faces(coarse, v)
+    if merged == 2:
         v = _twice_the_steps(v)
-    v *= v.dtype.type(2.0 / ratio)
-    flow = plan.flow(plan.settings.free_start)
-    flow.solenoidal.project(v)
-    if not plan.settings.free_start:
-        v[:, 0] = plan.start().data
+    v *= v.dtype.type(2.0 / merged)
     return v
 
 
