@@ -8,8 +8,10 @@ import pytest
 from keyfluid.controllers.spacetime import levels
 from keyfluid.controllers.spacetime.controller import SpacetimePlan, goal_error
 from keyfluid.controllers.spacetime.flow import dot, peak
+from keyfluid.controllers.spacetime.horizon import Horizon
 from keyfluid.controllers.spacetime.linear_flow import LinearFlow, curvatures
 from keyfluid.controllers.spacetime.penalty import Penalty
+from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.runs.run import resume, run
@@ -203,3 +205,14 @@ def test_a_run_stopped_on_the_coarse_grid_resumes_to_the_same_bits(tmp_path, mon
         done = resume(folder, threads=2)
         assert done.frames[8].densities["density"].tobytes() == whole.frames[8].densities["density"].tobytes()
         assert done.metrics["history"] == whole.metrics["history"]
+
+
+def test_a_search_that_an_older_version_stopped_is_refused_in_one_line(tmp_path, monkeypatch):
+    asked = scene('shape = "disk"\ncenter = [0.6, 0.45]\nradius = 0.2', "iterations = 3", cells=16, steps=8)
+    calls = iter(range(1000))
+    with monkeypatch.context() as patch:
+        patch.setattr(Horizon, "meta", lambda self: {"start": self.start, "rounds": self.rounds})
+        assert run(asked, tmp_path, threads=1, should_stop=lambda: next(calls) >= 2).metrics["status"] == "stopped"
+    with pytest.raises(KeyfluidError, match="older version") as caught:
+        resume(tmp_path)
+    assert "\n" not in str(caught.value).strip()
