@@ -125,16 +125,17 @@ fps = {steps}
 frames = {frames}
 [smoke]
 buoyancy = {buoyancy}
-initial = {{ shape = "{round}", center = {low}, radius = 0.1 }}
+initial = {{ shape = "{round}", center = {low}, radius = {smoke} }}
 [[obstacle]]
 shape = "{round}"
 center = {middle}
-radius = 0.12
+radius = {body}
 [[keyframe]]
 frame = {steps}
 {key}
 [control]
 method = "spacetime"
+r = {r}
 """
 
 
@@ -144,17 +145,18 @@ def around(small: bool) -> None:
     head("scene", "iterations", "converged", "error", "bound", "IoU", "force, m/s^2", "s", "processor s")
     n = 2 if small else 1
     letter_above = 'text = "A"\nfit = 0.3\ncenter = [0.5, 0.8]'
-    torus_above = 'shape = "torus"\ncenter = [0.5, 0.78, 0.5]\nradius = 0.13\nthickness = 0.05\nmass = "match"'
-    for name, cells, steps, buoyancy, dim, key in (
-        ("disk, no lift", 96 // n, 40, 0.0, 2, letter_above),
-        ("disk, lift", 96 // n, 40, 4.0, 2, letter_above),
-        ("ball, lift", 32 // n, 30, 4.0, 3, torus_above),
+    ball_above = 'shape = "sphere"\ncenter = [0.5, 0.72, 0.5]\nradius = 0.12'
+    flat = {"low": [0.5, 0.15], "middle": [0.5, 0.45], "smoke": 0.1, "body": 0.12, "round": "disk", "r": 1e3}
+    deep = {"low": [0.5, 0.2, 0.5], "middle": [0.5, 0.46, 0.5], "smoke": 0.12, "body": 0.1, "round": "sphere", "r": 1e2}
+    for name, cells, steps, buoyancy, key, places in (
+        ("disk, no lift", 96 // n, 40, 0.0, letter_above, flat),
+        ("disk, lift", 96 // n, 40, 4.0, letter_above, flat),
+        ("ball, lift", 32 // n, 30, 4.0, ball_above, deep),
     ):
-        middle = [0.5] * (dim - 2)
+        dim = len(places["low"])
         text = AROUND.format(
-            size=[1.0] * dim, cells=cells, steps=steps, frames=steps + steps // 4, buoyancy=buoyancy, key=key,
-            low=[0.5, 0.15, *middle], middle=[0.5, 0.45, *middle], round="disk" if dim == 2 else "sphere",
-        )  # fmt: skip
+            size=[1.0] * dim, cells=cells, steps=steps, frames=steps + steps // 4, buoyancy=buoyancy, key=key, **places
+        )
         case = Case.of(text).run()
         (entry,) = case.result.metrics["keyframes"]
         line(f"{name}, {cells}^{dim}/{steps}", case.iterations, case.converged, entry["relative_error"],
