@@ -12,7 +12,7 @@ from _spacetime_print import IMAGES, head, line, plots, save
 from _spacetime_shots import bunny_case
 
 from keyfluid.controllers.spacetime.advection import Advection
-from keyfluid.controllers.spacetime.controller import SpacetimePlan, goal_error, memory_plan, pyramid
+from keyfluid.controllers.spacetime.plan import SpacetimePlan, goal_error, memory_plan, pyramid
 from keyfluid.controllers.spacetime.shooting import SingleShooting
 from keyfluid.render import filmstrip, save_png
 

@@ -9,8 +9,8 @@ import numpy as np
 from _spacetime_case import DISK, REPORT, Case, compiled, key_of, letter, report, spaced, start_of
 from _spacetime_print import IMAGES, head, line
 
-from keyfluid.controllers.spacetime.controller import SpacetimePlan, goal_error
-from keyfluid.controllers.spacetime.penalty import Penalty
+from keyfluid.controllers.spacetime.penalty import GapPenalty
+from keyfluid.controllers.spacetime.plan import SpacetimePlan, goal_error
 from keyfluid.controllers.spacetime.search import Search
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
@@ -104,7 +104,7 @@ def advection(small: bool) -> None:
         outer = plan.outer(plan.horizon())
         began = time.perf_counter()
         penalty = plan.settings.penalty
-        cost = Penalty(np.zeros_like(outer.v), penalty / 100, np.full(count, penalty))
+        cost = GapPenalty(np.zeros_like(outer.v), penalty / 100, np.full(count, penalty))
         w = outer.v.copy()
         sweep, _ = Search(outer.advection).run(w, cost, 60)
         v = Field(case.problem.grid, Kind.FACES, np.ascontiguousarray(w[:, count // 2]))

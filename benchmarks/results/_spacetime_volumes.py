@@ -9,7 +9,7 @@ import numpy as np
 from _spacetime_case import Case, bound, compiled, key_of, letter, spaced, start_of
 from _spacetime_print import IMAGES, head, line
 
-from keyfluid.controllers.spacetime.controller import SpacetimePlan, memory_plan
+from keyfluid.controllers.spacetime.plan import SpacetimePlan, memory_plan
 from keyfluid.render import filmstrip, save_png
 
 VOLUME = ("scene", "cells/steps", "iterations", "converged", "errors", "carried IoU", "force, m/s^2", "s",

@@ -12,11 +12,9 @@ from keyfluid.controllers.spacetime.flow import dot, peak
 from keyfluid.controllers.spacetime.gauss_newton import GaussNewton
 from keyfluid.controllers.spacetime.multigrid import Multigrid
 from keyfluid.grid import Grid, Kind
-from keyfluid.solids import Solids
 from keyfluid.solvers.fas import FullApproximation, Level, Trajectory, coloured, depth
 from keyfluid.solvers.fas_transfer import (
     coarser,
-    coarser_bodies,
     prolong_centres,
     prolong_faces,
     restrict_centres,
@@ -291,19 +289,3 @@ def test_a_smoother_with_wrong_blocks_does_not_converge(monkeypatch):
     v = np.zeros_like(guide)
     _, report = Multigrid(flow, 1e-8, np.float64).solve(v, guide, 1.0)
     assert report.solver != "fas"
-
-
-@pytest.mark.parametrize("dim", [2, 3])
-def test_bodies_on_the_coarser_grid(dim):
-    """Half of a cell is enough: a plate of one cell stays, three of four cells stay, a corner of one cell goes."""
-    grid = Grid((8, 12, 6)[:dim], boundary=("periodic", "walls", "walls")[:dim])
-    solid = np.zeros(grid.cells, bool)
-    solid[3] = True
-    solid[6, 8] = solid[7, 8] = solid[6, 9] = True
-    solid[0, 0] = True
-    coarse = coarser_bodies(Solids.from_distance(grid, np.where(solid, -1.0, 1.0)))
-    expected = np.zeros([n // 2 for n in grid.cells], bool)
-    expected[1] = expected[3, 4] = True
-    np.testing.assert_array_equal(coarse.solid, expected)
-    assert coarse.grid == coarser(grid)
-    assert not coarse.motion.data.any()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keyfluid.controllers.spacetime.advection import Advection
-from keyfluid.controllers.spacetime.controller import SpacetimePlan, pyramid
+from keyfluid.controllers.spacetime.plan import SpacetimePlan, pyramid
 from keyfluid.controllers.spacetime.shooting import SingleShooting
 from keyfluid.scenes import load_scene
 from keyfluid.scenes.build.problem import build

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from keyfluid.controllers.spacetime import levels
-from keyfluid.controllers.spacetime.controller import SpacetimePlan, goal_error
 from keyfluid.controllers.spacetime.flow import dot, peak
 from keyfluid.controllers.spacetime.horizon import Horizon
 from keyfluid.controllers.spacetime.linear_flow import LinearFlow, curvatures
-from keyfluid.controllers.spacetime.penalty import Penalty
+from keyfluid.controllers.spacetime.penalty import GapPenalty
+from keyfluid.controllers.spacetime.plan import SpacetimePlan, goal_error
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
@@ -88,7 +88,7 @@ def test_linear_forces_are_the_forces_to_first_order_and_the_gradient_is_the_der
     w = wind(outer, 3)
     for cost in (
         LinearFlow(flow, v, 0.7, curvatures(advection, 0.2, 5)),
-        Penalty(wind(outer, 4), 0.3, curvatures(advection, 0.2, 5)),
+        GapPenalty(wind(outer, 4), 0.3, curvatures(advection, 0.2, 5)),
     ):
         sweep = advection.forward(w)
         cost.value(w, sweep)

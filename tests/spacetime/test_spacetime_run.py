@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from keyfluid.controllers.spacetime.controller import SpacetimePlan, memory_plan
 from keyfluid.controllers.spacetime.horizon import all_windows, next_window, stations
+from keyfluid.controllers.spacetime.plan import SpacetimePlan, memory_plan
 from keyfluid.controllers.spacetime.settings import DENSITY, force_weight
 from keyfluid.errors import KeyfluidError
 from keyfluid.runs.run import plan_run, resume, run

@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 
 from keyfluid.grid import Grid, Kind
-from keyfluid.solids import Solids
 
 Array = np.ndarray
 
@@ -19,15 +18,6 @@ Array = np.ndarray
 def coarser(grid: Grid) -> Grid:
     """The grid of half the resolution over the same box."""
     return Grid([n // 2 for n in grid.cells], 2 * grid.spacing, [side.value for side in grid.boundary])
-
-
-def coarser_bodies(solids: Solids) -> Solids:
-    """Bodies at rest on the coarser grid: a cell is solid if at least half of the cells in it are.
-
-    So a plate of one cell stays whole, and a gap of one cell may close: project what is carried between the two grids.
-    """
-    share = restrict_centres(solids.grid, solids.solid.astype(np.float64))
-    return Solids.from_distance(coarser(solids.grid), np.where(share >= 0.5, -1.0, 1.0), dtype=solids.motion.dtype)
 
 
 def restrict_centres(grid: Grid, q: Array) -> Array:

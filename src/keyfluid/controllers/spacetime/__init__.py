@@ -14,6 +14,7 @@
     horizon.py         windows of a long animation, one after the other (section 6)
     shooting.py        L-BFGS on eq. 5, the paper's comparison
     replay.py          from forces to frames
+    plan.py            a scene's goals, levels and windows, and what an optimisation is made of
     controller.py      all of it behind the interface of a method
 
 Trajectories are arrays q[place, step] with the steps innermost, in cells and steps: velocities in cells per step,

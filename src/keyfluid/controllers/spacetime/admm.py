@@ -27,8 +27,8 @@ from keyfluid.controllers.spacetime.advection import Advection, Sweep, density_c
 from keyfluid.controllers.spacetime.flow import FlowEquations, dot
 from keyfluid.controllers.spacetime.gauss_newton import FlowReport
 from keyfluid.controllers.spacetime.linear_flow import curvatures
-from keyfluid.controllers.spacetime.penalty import Penalty
-from keyfluid.controllers.spacetime.rounds import IN_A_ROW, Round
+from keyfluid.controllers.spacetime.penalty import GapPenalty
+from keyfluid.controllers.spacetime.rounds import IN_A_ROW, RoundRecord
 from keyfluid.controllers.spacetime.search import Search
 from keyfluid.controllers.spacetime.settings import SpacetimeNumbers
 from keyfluid.problem.kept import Meta, number, number_or_infinite, whole
@@ -84,12 +84,14 @@ class Admm:
     def evaluations(self) -> int:
         return self.search.evaluations
 
-    def advance(self) -> Round:
+    def advance(self) -> RoundRecord:
         """One round of algorithm 3."""
         settings, before, searched = self.settings, self.sweep, self.search.iterations
         self.u = np.empty(0, self.v.dtype)  # forces are found anew, their memory is wanted
         way = -self.v_star
-        cost = Penalty(self.v + self.dual, self.penalty, curvatures(self.advection, settings.penalty, self.v.shape[1]))
+        cost = GapPenalty(
+            self.v + self.dual, self.penalty, curvatures(self.advection, settings.penalty, self.v.shape[1])
+        )
         self.sweep, residuals = self.search.run(self.v_star, cost, settings.advection_iterations, before)
         del cost
         way += self.v_star
@@ -100,7 +102,7 @@ class Admm:
         self.dual = np.subtract(self.v_star, guide, out=guide)
         self.iteration += 1
         gap = self.v - self.v_star
-        record = Round(
+        record = RoundRecord(
             match=self.sweep.match,
             force=0.5 * settings.force_weight * dot(self.u, self.u),
             change=density_change(before, self.sweep),

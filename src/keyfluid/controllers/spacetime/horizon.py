@@ -23,7 +23,7 @@ import numpy as np
 
 from keyfluid.controllers.spacetime.advection import Advection, DensityGoal, Sweep
 from keyfluid.controllers.spacetime.flow import FlowEquations
-from keyfluid.controllers.spacetime.rounds import Round
+from keyfluid.controllers.spacetime.rounds import RoundRecord
 from keyfluid.controllers.spacetime.settings import SpacetimeNumbers
 from keyfluid.fields import Field
 from keyfluid.operators.step_implicit import StepImplicit
@@ -48,7 +48,7 @@ class Outer(Protocol):
     def done(self) -> bool: ...
     @property
     def evaluations(self) -> int: ...
-    def advance(self) -> Round: ...
+    def advance(self) -> RoundRecord: ...
     def total_forces(self, sweep: Sweep) -> np.ndarray: ...
     def arrays(self) -> dict[str, np.ndarray]: ...
     def meta(self) -> Meta: ...
@@ -103,7 +103,7 @@ class Horizon:
     rounds: int = 0
     """Outer iterations before this window."""
     level: int = 0
-    """Of the grids, from the coarsest."""
+    """Index of the grid; 0 is the coarsest."""
     forces: np.ndarray | None = None
     air: np.ndarray | None = None
     """Velocities up to there, if they are kept."""

@@ -11,7 +11,7 @@ from keyfluid.controllers.spacetime.flow import add_scaled, dot
 
 
 @dataclass(eq=False)
-class Penalty:
+class GapPenalty:
     """K for every step; `curvature` as in linear_flow.py, what the mismatch adds to it."""
 
     guide: np.ndarray

@@ -41,11 +41,11 @@ IN_A_ROW = 2
 """Rounds that must lower the objective by less than the tolerance."""
 FAR, SHAKES = 0.1, 3
 NOISE, WIDTH = 1.0, 12.0
-"""Of a shake: root mean square in cells per step, and width in cells."""
+"""Root mean square (cells per step) and width (cells) of the noise that shakes a run."""
 
 
 @dataclass(frozen=True)
-class Round:
+class RoundRecord:
     """One round, for the history.
 
     residual: of the advection subproblem, as it was found. change: the largest of any density at any step. gap: of v
@@ -102,7 +102,7 @@ class Rounds:
     def evaluations(self) -> int:
         return self.search.evaluations
 
-    def advance(self) -> Round:
+    def advance(self) -> RoundRecord:
         """One round."""
         settings, before, searched = self.settings, self.sweep, self.search.iterations
         if before is None:
@@ -124,7 +124,7 @@ class Rounds:
         change = density_change(before, self.sweep)
         if self.converged and self.shakes < SHAKES and self.sweep.match > FAR * self.advection.match_at_rest:
             self._shake()
-        return Round(
+        return RoundRecord(
             match=match,
             force=value - match,
             change=change,
@@ -133,7 +133,7 @@ class Rounds:
         )
 
     def objective(self, sweep: Sweep) -> float:
-        """Of v, whose forces are u and whose smoke is `sweep`."""
+        """Objective of v, whose forces are u and whose smoke is `sweep`."""
         u = self.total_forces(sweep)
         return sweep.match + 0.5 * self.settings.force_weight * dot(u, u)
 

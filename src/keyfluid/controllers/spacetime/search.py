@@ -27,21 +27,21 @@ from keyfluid.controllers.spacetime.flow import add_scaled, dot, peak
 
 SHARE = 0.2
 ENOUGH = 1e-4
-"""Of the promised decrease, for a step to be taken."""
+"""Share of the promised decrease that a step must reach (Armijo)."""
 SMALLEST = 1e-5
 FASTEST = 2.0
 """Cells per step by which w may change in one iteration: beyond, the smoke's derivative means nothing."""
 PAIRS = {2: 3, 3: 2}
-"""Of L-BFGS, in a plane and in a volume; so both keep within the paper's memory. Letters R, F, A and 8 at 64^2/20 after
-120 iterations: objectives of 8.9, 9.1, 8.6, 8.7 with 1, 2, 3 and 8 pairs; 5.4, 5.1, 5.1, 5.0; 6.6, 7.0, 6.5, 6.4; 14.6,
-12.0, 10.0, 11.3."""
+"""Pairs of L-BFGS in 2D and in 3D; with these, both stay within the paper's memory. Letters R, F, A and 8 at 64^2/20
+after 120 iterations: objectives of 8.9, 9.1, 8.6, 8.7 with 1, 2, 3 and 8 pairs; 5.4, 5.1, 5.1, 5.0; 6.6, 7.0, 6.5, 6.4;
+14.6, 12.0, 10.0, 11.3."""
 
 
 class Cost(Protocol):
     """What velocities cost beside the mismatch."""
 
     def value(self, w: np.ndarray, sweep: Sweep) -> float:
-        """Of a trajectory and the densities that it carries; `gradient` is asked at the last of these."""
+        """Cost of a trajectory that carries the densities of `sweep`; `gradient` is then asked for the same w."""
         ...
 
     def gradient(self, advection: Advection, w: np.ndarray, sweep: Sweep) -> np.ndarray:
