@@ -69,6 +69,17 @@ def capitals(small: bool) -> None:
     save_png(IMAGES / "spacetime_capitals.png", filmstrip(pictures, list(CAPITALS), columns=12, tile=90))
 
 
+def others(small: bool) -> None:
+    """Shapes that nothing was tuned on."""
+    n = 32 if small else 64
+    compiled()
+    head("shape", "rounds", "converged", "error", "bound", "objective")
+    for text in "g?@Ω%k":
+        case = Case(n, 20, DISK, [(20, letter(text))], fps=20).run()
+        line(text, case.iterations, case.converged, case.errors[0], case.result.metrics["keyframes"][0]["bound"],
+             case.history[-1]["objective"])  # fmt: skip
+
+
 def longer(problem: Any, more: int) -> float:
     """The objective `more` rounds after the stop rule was met."""
     plan = SpacetimePlan.of(problem)

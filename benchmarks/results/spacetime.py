@@ -7,6 +7,7 @@ fas3       the same in 3D
 map        V-cycles over CFL and kappa, what the watched solver does, and Gauss-Newton-CG beside it
 letters    FLUID, A, R, B, 8, &, 128^2/40: iterations, errors, replay, time, memory (figures 1 and 7)
 capitals   all capitals and digits, 64^2/20: errors beside their bound, and what 200 more rounds would add
+others     shapes that were chosen at the end, 64^2/20
 letters80  FLUID, 128^2/80
 handover   FLUID, 128^2/40, and `spectral` from there on the engine's own smoke
 lbfgs      the letter F by our rounds, by the paper's ADMM with both solvers, and by L-BFGS over forces to its own end
@@ -34,7 +35,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _spacetime_cycles import fas, fas3, solver_map
 from _spacetime_handover import handover
-from _spacetime_letters import capitals, lbfgs, lbfgs_bunny, letters, letters80
+from _spacetime_letters import capitals, lbfgs, lbfgs_bunny, letters, letters80, others
 from _spacetime_print import IMAGES
 from _spacetime_shots import abc, advection, bunny, pd, steps
 from _spacetime_volumes import abc3, around, dense, genus, large, sphere
@@ -42,7 +43,7 @@ from _spacetime_volumes import abc3, around, dense, genus, large, sphere
 from keyfluid.threads import set_threads
 from timing import machine
 
-PARTS = {"fas": fas, "fas3": fas3, "map": solver_map, "letters": letters, "capitals": capitals,
+PARTS = {"fas": fas, "fas3": fas3, "map": solver_map, "letters": letters, "capitals": capitals, "others": others,
          "letters80": letters80, "handover": handover, "lbfgs": lbfgs, "lbfgs_bunny": lbfgs_bunny, "bunny": bunny,
          "steps": steps, "abc": abc, "advection": advection, "pd": pd, "genus": genus, "sphere": sphere, "dense": dense,
          "large": large, "abc3": abc3, "around": around}  # fmt: skip
