@@ -16,6 +16,7 @@ import keyfluid
 from keyfluid.runs.pictures import Painter
 from keyfluid.runs.run import run_problem
 from keyfluid.scenes.build.problem import build
+from keyfluid.threads import threads
 
 OUT = Path(__file__).resolve().parents[2] / "out" / "spacetime"
 
@@ -34,6 +35,8 @@ initial = {initial}
 [control]
 method = "{method}"
 {control}
+[output]
+vdb = false
 """
 
 
@@ -64,11 +67,15 @@ class Case:
         self.result: Any = None
         self.seconds = self.cpu = 0.0
 
-    def run(self) -> Case:
+    def run(self, folder: Path | None = None) -> Case:
+        """In memory, or in a folder, where a run that was stopped is gone on with: seconds are then of this part."""
         before, wall, cpu = _resident(), time.perf_counter(), time.process_time()
         _forget_peak()
         self.problem = build(self.scene)
-        self.result = run_problem(self.problem)
+        if folder is not None and (folder / "result.json").exists():
+            self.result = keyfluid.resume(folder, threads=threads())
+        else:
+            self.result = run_problem(self.problem, folder)
         self.seconds, self.cpu = time.perf_counter() - wall, time.process_time() - cpu
         self.memory = _peak() - before
         return self

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 
 import _spacetime_shapes as shapes
 import numpy as np
-from _spacetime_case import Case, bound, compiled, key_of, letter, spaced, start_of
+from _spacetime_case import OUT, Case, bound, compiled, key_of, letter, spaced, start_of
 from _spacetime_print import IMAGES, head, line
 
 from keyfluid.controllers.spacetime.plan import SpacetimePlan, memory_plan
@@ -52,7 +53,7 @@ def sphere(small: bool) -> None:
     frames = [steps // 6, steps // 3, steps // 2, 2 * steps // 3, 5 * steps // 6, steps]
     for r in (1e2, 1e3):
         case = Case(n, steps, start_of("sphere", balls[0]), keys, f"r = {r}", CUBE, fps=40)
-        volume(f"moving sphere, walls, r = {r:g}", case, frames, f"sphere_{r:.0f}")
+        volume(f"moving sphere, walls, r = {r:g}", case, frames, f"sphere_{r:.0f}", film=True)
 
 
 def dense(small: bool) -> None:
@@ -95,12 +96,15 @@ def abc3(small: bool) -> None:
     head(*VOLUME)
     case = Case(n, steps, initial, keys, "r = 1e2", CUBE, "periodic", 40)
     frames = [steps // 6, steps // 3, steps // 2, 2 * steps // 3, 5 * steps // 6, steps]
-    volume("A, B, C, periodic, r = 1e2", case, frames, "abc3")
+    volume("A, B, C, periodic, r = 1e2", case, frames, "abc3", film=True)
 
 
-def volume(name: str, case: Case, frames: Sequence[int], picture: str) -> None:
-    """Run it, print its row and draw its frames."""
-    case.run()
+def volume(name: str, case: Case, frames: Sequence[int], picture: str, film: bool = False) -> None:
+    """Run it, print its row and draw its frames; those of which a film is kept in the documents run in a folder."""
+    folder = OUT / f"{picture}_{case.scene.domain.resolution}" if film else None
+    case.run(folder)
+    if folder is not None:
+        shutil.copyfile(folder / "video.webp", IMAGES / f"spacetime_{picture}.webp")
     metrics, grid = case.result.metrics, case.problem.grid
     steps = max(key.frame for key in case.problem.keyframes)
     keys = metrics["keyframes"]
