@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,16 +24,25 @@ from keyfluid.render import (
     write_report,
     write_webp,
 )
+from keyfluid.render.flipbook import flipbook
+from keyfluid.render.player import Film as PlayerFilm
+from keyfluid.render.player import player
+from keyfluid.render.report import FILM_BYTES
+from keyfluid.runs import report_content
 from keyfluid.runs.frames import Frame, Frames
 from keyfluid.runs.mesh_files import write_mesh
 from keyfluid.runs.pictures import Film, Painter
 from keyfluid.runs.ply_files import write_points
+from keyfluid.runs.report_charts import charts_of
+from keyfluid.runs.report_content import thinned
 from keyfluid.runs.vdb_files import write_frame
 from keyfluid.scenes import dump_scene
 from keyfluid.scenes.build.problem import BuiltScene
 
 STRIP_FRAMES = 6
 _FORCE_MAPS = 4
+_TARGETS = {2: 48, 3: STRIP_FRAMES}
+"""Targets drawn for the report at most, in 2D and 3D, where each takes as long as a frame of the film."""
 
 Told = Callable[[str, int, int], None]
 """told(what, done, total): called between files, where it may raise to stop."""
@@ -58,10 +67,11 @@ class Outputs:
         if not frames.store.indices():
             raise KeyfluidError(f"{folder.path}: has no frames yet; run it first")
         self.painter = Painter(problem, size)
+        self._targets: dict[int, np.ndarray | None] = {}
         self.film = Film(self.painter, frames, lambda done, total: self._told("picture", done, total))
 
-    def write_all(self, result: Result) -> None:
-        """What the scene's [output] asks for, and always a strip and a report."""
+    def write_all(self) -> None:
+        """What the scene's [output] asks for, and always a strip; the report comes last, with the final numbers."""
         output = self.problem.scene.output
         if output.vdb:
             self.write_vdb(f"{layout.VDB}/")
@@ -74,7 +84,6 @@ class Outputs:
         if output.video:
             self.write_video()
         self.write_strip()
-        self.write_report(result)
 
     def write_vdb(self, prefix: str = "") -> None:
         """One VDB file per frame; `prefix` names a folder inside, if any."""
@@ -122,59 +131,65 @@ class Outputs:
         available = self.film.indices
         keys = [key.frame for key in self.problem.keyframes if key.frame in available]
         even = np.linspace(0, len(available) - 1, min(STRIP_FRAMES, len(available)))
-        chosen = sorted({available[round(place)] for place in even} | set(_thinned(keys, STRIP_FRAMES)))
+        chosen = sorted({available[round(place)] for place in even} | set(thinned(keys, STRIP_FRAMES)))
         pictures = [self.film[available.index(index)] for index in chosen]
-        targets = [self.painter.target(index) for index in chosen]
+        targets = [self._target(index) for index in chosen]
         labels = [f"frame {index}" for index in chosen]
         columns = STRIP_FRAMES if not keys else STRIP_FRAMES + 2
         with self.folder.writing(layout.STRIP, again=True) as path:
             save_png(path, filmstrip(pictures, labels, targets, columns=columns))
 
     def write_report(self, result: Result) -> None:
-        scene, folder = self.problem.scene, self.folder.path
-        film = next((folder / name for name in (layout.MP4, layout.WEBP) if (folder / name).exists()), None)
-        shown = {name: value for name, value in result.items() if not isinstance(value, list)}
-        for name, keys in (("picture", result.get("pictures", [])), ("flow", result.get("flows", []))):
-            shown.update({f"error of {name} at {key['frame']}": key["relative_error"] for key in keys})
+        """The report of these numbers, with the pictures that have been drawn; those of a strip at least."""
+        problem = self.problem
+        charts, constant = charts_of(result["history"], {key.frame for key in problem.keyframes}, problem.grid.dim)
         report = RunReport(
-            scene.name,
-            shown,
-            film if scene.output.video else None,
-            folder / layout.STRIP,
-            curves_of(result["history"]),
-            dump_scene(scene),
-            versions(),
-            result["keyframes"],
-            self._force_maps(),
+            problem.scene.name,
+            subtitle=report_content.subtitle(problem, result),
+            words=(),
+            tiles=report_content.tiles(result),
+            player=self._player(),
+            keyframes=report_content.keyframe_table(problem, result),
+            charts=charts,
+            constant=constant,
+            facts=report_content.facts(problem, result),
+            notes=report_content.notes(result),
+            plots=self._force_maps(),
+            scene_text=dump_scene(problem.scene),
+            versions=versions(),
         )
         with self.folder.writing(layout.REPORT, again=True) as path:
             write_report(path, report)
 
+    def _player(self) -> str:
+        """The film so far as it is drawn, its targets, and the empty scene that differences are measured from."""
+        problem, film = self.problem, self.film
+        drawn = film.drawn or film.indices[-1:]
+        keys = sorted({key.frame for key in problem.keyframes if key.frame in drawn})
+        targets = {frame: self._target(frame) for frame in thinned(keys, _TARGETS[problem.grid.dim])}
+        there = {frame: target for frame, target in targets.items() if target is not None}
+        extras = [*there.values(), self.painter.empty(drawn[0])] if there else []
+        pictures = _Chosen(film, [film.indices.index(index) for index in drawn])
+        book = flipbook(pictures, drawn, FILM_BYTES, keep=thinned(keys, STRIP_FRAMES), extras=extras)
+        steady = not problem.solids.move and not (problem.grid.dim == 3 and problem.scene.camera.orbit)
+        start = keys[-1] if keys else drawn[-1]
+        films = [PlayerFilm(book, tuple(there) if book.extras else ())]
+        return player(films, problem.fps, film.indices[-1], start, steady)
+
+    def _target(self, frame: int) -> np.ndarray | None:
+        """Drawn once, for the strip and the report."""
+        if frame not in self._targets:
+            self._targets[frame] = self.painter.target(frame)
+        return self._targets[frame]
+
     def _force_maps(self) -> dict[str, np.ndarray]:
         steered = [i for i in self.frames.store.indices() if self.frames.store.meta(i)["force_square"] > 0]
         maps = {}
-        for index in _thinned(steered, _FORCE_MAPS):
+        for index in thinned(steered, _FORCE_MAPS):
             force = self.frames[index].force
             if force is not None:
                 maps[f"force before frame {index}"] = self.painter.vectors(force)
         return maps
-
-
-def curves_of(history: Iterable[Mapping[str, Any]]) -> dict[str, tuple[list[float], list[float]]]:
-    """One chart per number of the history, over frames, iterations or rounds."""
-    curves: dict[str, tuple[list[float], list[float]]] = {}
-    for entry in history:
-        axis = next((name for name in ("iteration", "frame", "round") if name in entry), None)
-        if axis is None:
-            continue
-        for name, value in entry.items():
-            if name in ("frame", "iteration", "round") or not isinstance(value, int | float):
-                continue
-            title = name if axis == "frame" else f"{name} over {axis}s"
-            xs, ys = curves.setdefault(title, ([], []))
-            xs.append(entry[axis])
-            ys.append(value)
-    return curves
 
 
 def versions() -> dict[str, str]:
@@ -185,7 +200,14 @@ def versions() -> dict[str, str]:
     return parts | {name: version(name) for name in ("numpy", "scipy", "numba")}
 
 
-def _thinned(items: list[int], most: int) -> list[int]:
-    if len(items) <= most:
-        return items
-    return [items[round(place)] for place in np.linspace(0, len(items) - 1, most)]
+class _Chosen(Sequence[np.ndarray]):
+    """Some pictures of a film, fetched when they are needed."""
+
+    def __init__(self, film: Film, places: Sequence[int]) -> None:
+        self._film, self._places = film, places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._film[self._places[place]]

@@ -54,6 +54,12 @@ class Painter:
             return None
         return self.fluid({key.field: self.problem.fluid.wanted(self.problem, key) for key in here}, frame)
 
+    def empty(self, frame: int) -> Picture:
+        """The scene of a frame without any fluid."""
+        far = max(self.problem.grid.size)
+        none = {"density": 0.0, "surface": far}[self.problem.fluid.drawn_as]
+        return self.fluid({name: np.full(self.problem.grid.cells, none) for name in self.problem.densities}, frame)
+
     def fluid(self, values: Mapping[str, np.ndarray], frame: int) -> Picture:
         """The fluid, from the values of its fields."""
         draw = {"density": self.picture, "surface": self.surface}
@@ -142,6 +148,11 @@ class Film(Sequence[Picture]):
 
     def __len__(self) -> int:
         return len(self.indices)
+
+    @property
+    def drawn(self) -> list[int]:
+        """The frames that have been drawn so far."""
+        return sorted(self._packed)
 
     @overload
     def __getitem__(self, place: int) -> Picture: ...

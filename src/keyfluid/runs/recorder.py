@@ -173,8 +173,12 @@ class Recorder:
         return {"accepted_changes": list(changes)} if changes else {}
 
     def write_result(self, status: Status) -> None:
+        self.keep_result(self.result(status))
+
+    def keep_result(self, result: Result) -> None:
+        """Write these numbers, which somebody has shown already, to result.json."""
         if self.folder is not None:
-            self.folder.write_result(self.result(status))
+            self.folder.write_result(result)
             self._result_written = time.perf_counter()
 
 

@@ -12,7 +12,7 @@ from keyfluid.controllers.method import Plan
 from keyfluid.controllers.shell import Stopped
 from keyfluid.errors import KeyfluidError, SceneError, WorkerDied
 from keyfluid.io.atomic import DiskError
-from keyfluid.io.run.result_file import Result, Status
+from keyfluid.io.run.result_file import Result
 from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.rollout.allocation import give_back_large_arrays
 from keyfluid.runs.changes import go_on_with
@@ -182,17 +182,19 @@ def _go(shell: RunShell, plan: Plan) -> RunResult:
     recorder, reporter = shell.recorder, shell.reporter
     folder, problem = recorder.folder, recorder.problem
     give_back_large_arrays()
-    status: Status
     try:
         recorder.write_result("running")
         controller_for(problem.method).run(plan, shell)
         reporter.check_stop()
         recorder.score()
-        if folder is not None:
-            Outputs(problem, recorder.frames, folder, reporter.wrote).write_all(recorder.result("finished"))
-        status = "finished"
+        outputs = Outputs(problem, recorder.frames, folder, reporter.wrote) if folder is not None else None
+        if outputs is not None:
+            outputs.write_all()
+        result = recorder.result("finished")
+        if outputs is not None:
+            outputs.write_report(result)
     except Stopped:
-        status = "stopped"
+        result = recorder.result("stopped")
     except OSError as error:
         # Not one of our files: a compiled kernel in Numba's cache, a mesh on a share that went away.
         _leave_word(recorder)
@@ -200,8 +202,8 @@ def _go(shell: RunShell, plan: Plan) -> RunResult:
     except KeyfluidError as error:
         _leave_word(recorder)
         raise _to_resume(error, recorder) from None
-    recorder.write_result(status)
-    return RunResult(recorder.result(status), recorder.frames, problem, None if folder is None else folder.path)
+    recorder.keep_result(result)
+    return RunResult(result, recorder.frames, problem, None if folder is None else folder.path)
 
 
 def _to_resume(error: KeyfluidError, recorder: Recorder) -> KeyfluidError:
