@@ -117,18 +117,29 @@ def wedge(
     set_: Set = None,
     threads: Threads = None,
     preview: Preview = None,
+    frame: Annotated[
+        int | None, typer.Option("--frame", min=0, help="Frame to compare; default: the last keyframe's, or the last.")
+    ] = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Run a scene with several values of a key and compare the results side by side."""
-    from keyfluid.cli.wedge import contact_sheet, variants, write_table
+    from keyfluid.cli.wedge import Wedge, scores_of, write_sheet, write_table
+    from keyfluid.cli.wedge_page import wedge_page
     from keyfluid.cli.writable import owned_folder
+    from keyfluid.errors import KeyfluidError
+    from keyfluid.io.atomic import write_whole
     from keyfluid.scenes import load_scene
 
-    wanted = variants(changes)
+    wanted = Wedge.of(changes)
     first = load_scene(scene, set_ or ())
     folder = output or Path("out") / f"{first.name}_wedge"
-    scenes = {label: _previewed(load_scene(scene, [*(set_ or ()), *sets]), preview) for label, sets in wanted.items()}
+    scenes = {
+        label: _previewed(load_scene(scene, [*(set_ or ()), *sets]), preview) for label, sets in wanted.variants.items()
+    }
+    least = min(variant.time.frames for variant in scenes.values())
+    if frame is not None and frame > least:
+        raise KeyfluidError(f"--frame {frame}: is beyond the last frame of a run; give one between 0 and {least}")
     results = {}
     with owned_folder(folder, "wedge") as owned:
         for label, variant in scenes.items():
@@ -137,11 +148,18 @@ def wedge(
             if not result.finished:
                 _finish(result, place, as_json)
             results[label] = result
+        scores = scores_of(results, frame)
         with owned.writing("wedge.png") as path:
-            contact_sheet(path, results)
+            write_sheet(path, wanted, results, scores)
         with owned.writing("wedge.json") as path:
-            write_table(path, results)
+            write_table(path, results, scores)
+        text = wedge_page(f"{first.name}: wedge", wanted, results, scores)
+        with owned.writing("index.html") as path:
+            write_whole(path, lambda file: file.write(text.encode()))
+    for label, score in scores.items():
+        print(f"{label}: {score.line()}")
     print(folder / "wedge.png")
+    print(folder / "index.html")
 
 
 def demo(

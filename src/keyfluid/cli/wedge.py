@@ -1,49 +1,128 @@
-"""`keyfluid wedge`: one scene, several values, one contact sheet."""
+"""`keyfluid wedge`: one scene, several values of its keys, and how well each of them did."""
 
 from __future__ import annotations
 
 import itertools
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.atomic import write_whole
-from keyfluid.render import filmstrip, save_png
+from keyfluid.io.run.result_file import Result
+from keyfluid.render import save_png
+from keyfluid.render.sheet import SheetTile, contact_sheet
 from keyfluid.runs.pictures import Painter
 from keyfluid.runs.run import RunResult
+from keyfluid.scenes.build.problem import BuiltScene
 
 MOST_RUNS = 64
 SEPARATOR = "+"
+_WIDEST, _MOST_PIXELS = 8, 4096
+"""Tiles beside each other for a single key, and the widest that a grid of two keys may become, pixels."""
 
 
-def variants(changes: Sequence[str]) -> dict[str, list[str]]:
-    """Every combination of ``key=a,b,c``: a label, which names its folder, and its overrides."""
-    options = []
-    for change in changes:
-        key, equals, values = change.partition("=")
-        split = _split(values)
-        if not equals or not all(split):
-            raise KeyfluidError(f"wedge: {change!r} is not key=a,b,c, such as smoke.buoyancy=0.5,1,2")
-        options.append([f"{key.strip()}={value}" for value in split])
-    combinations = list(itertools.product(*options))
-    if len(combinations) > MOST_RUNS:
-        raise KeyfluidError(f"wedge: {len(combinations)} runs, at most {MOST_RUNS} are allowed; give fewer values")
-    return {SEPARATOR.join(_plain(change) for change in sets): list(sets) for sets in combinations}
+@dataclass(frozen=True)
+class Wedge:
+    """Every combination of the values of some keys. The last key has the columns, the others the rows.
+
+    variants  label, which names the folder of a run: its overrides; row after row
+    rows      the other keys' values in words; [""] for a single key
+    columns   the last key's values in words
+    """
+
+    variants: dict[str, list[str]]
+    rows: list[str]
+    columns: list[str]
+
+    @classmethod
+    def of(cls, changes: Sequence[str]) -> Wedge:
+        """From texts such as ``smoke.buoyancy=0.5,1,2``."""
+        options = []
+        for change in changes:
+            key, equals, values = change.partition("=")
+            split = _split(values)
+            if not equals or not all(split):
+                raise KeyfluidError(f"wedge: {change!r} is not key=a,b,c, such as smoke.buoyancy=0.5,1,2")
+            options.append([f"{key.strip()}={value}" for value in split])
+        combinations = list(itertools.product(*options))
+        if len(combinations) > MOST_RUNS:
+            raise KeyfluidError(f"wedge: {len(combinations)} runs, at most {MOST_RUNS} are allowed; give fewer values")
+        labelled = {SEPARATOR.join(_plain(change) for change in sets): list(sets) for sets in combinations}
+        if len(labelled) < len(combinations):
+            raise KeyfluidError(f"wedge: {' '.join(changes)} has a value twice; give each value once")
+        rows = [", ".join(map(_words, sets)) for sets in itertools.product(*options[:-1])]
+        return cls(labelled, rows, [_words(change) for change in options[-1]])
+
+    def grid(self) -> list[list[str]]:
+        """Labels by row and column."""
+        labels, across = list(self.variants), len(self.columns)
+        return [labels[start : start + across] for start in range(0, len(labels), across)]
+
+    def words(self, label: str) -> str:
+        """The values of a run."""
+        return ", ".join(map(_words, self.variants[label]))
 
 
-def contact_sheet(path: Path, results: Mapping[str, RunResult]) -> None:
-    """The last frame of each run, with its label."""
-    pictures = [Painter(run.problem, 384).frame(run.frames, run.frames[-1].index) for run in results.values()]
-    labels = [_short(label) for label in results]
-    save_png(path, filmstrip(pictures, labels, columns=min(6, len(pictures)), tile=320))
+@dataclass(frozen=True)
+class Score:
+    """How well the keyframes at the frame that is shown were met; of all keyframes where it has none."""
+
+    frame: int
+    error: float | None
+    iou: float | None
+
+    @classmethod
+    def of(cls, metrics: Result, frame: int) -> Score:
+        keys = [key for key in metrics["keyframes"] if key["frame"] == frame] or metrics["keyframes"]
+        if not keys:
+            return cls(frame, None, None)
+        return cls(frame, max(key["relative_error"] for key in keys), min(key["iou"] for key in keys))
+
+    def line(self) -> str:
+        if self.error is None or self.iou is None:
+            return f"frame {self.frame}"
+        return f"error {self.error:.3f} · IoU {self.iou:.3f}"
 
 
-def write_table(path: Path, results: Mapping[str, RunResult]) -> None:
-    """The metrics of each run, without their histories."""
+def shown_frame(problem: BuiltScene, frame: int | None) -> int:
+    """The frame to compare: the one requested, else the last keyframe's, else the last."""
+    if frame is not None:
+        return frame
+    return max((key.frame for key in problem.keyframes), default=problem.frames)
+
+
+def scores_of(results: Mapping[str, RunResult], frame: int | None) -> dict[str, Score]:
+    """The runs' scores, best first; without keyframes in the order of the values."""
+    found = {label: Score.of(run.metrics, shown_frame(run.problem, frame)) for label, run in results.items()}
+    return dict(sorted(found.items(), key=lambda item: float("inf") if item[1].error is None else item[1].error))
+
+
+def write_sheet(path: Path, wedge: Wedge, results: Mapping[str, RunResult], scores: Mapping[str, Score]) -> None:
+    """wedge.png: a column per value and, for several keys, a row per value of the others."""
+    first = next(iter(scores))
+    tiles = {}
+    for label, run in results.items():
+        score = scores[label]
+        picture = Painter(run.problem, 384).frame(run.frames, score.frame)
+        tiles[label] = SheetTile(picture, score.line(), score.error is not None and label == first)
+    rows = [[tiles[label] for label in labels] for labels in wedge.grid()]
+    heads, sides = [wedge.columns, *([[]] * (len(rows) - 1))], wedge.rows
+    if len(rows) == 1 and len(wedge.columns) > _WIDEST:
+        starts = range(0, len(wedge.columns), _WIDEST)
+        heads = [wedge.columns[start : start + _WIDEST] for start in starts]
+        rows, sides = [rows[0][start : start + _WIDEST] for start in starts], [""] * len(starts)
+    frames = sorted({score.frame for score in scores.values()})
+    title = f"frame {frames[0]}" if len(frames) == 1 else f"frames {frames[0]} to {frames[-1]}"
+    size = max(96, min(320, _MOST_PIXELS // max(map(len, rows))))
+    save_png(path, contact_sheet(rows, heads, sides, title, size))
+
+
+def write_table(path: Path, results: Mapping[str, RunResult], scores: Mapping[str, Score]) -> None:
+    """wedge.json: the metrics of each run without their histories, best first."""
     table = {
-        label: {name: value for name, value in result.metrics.items() if name != "history"}
-        for label, result in results.items()
+        label: {name: value for name, value in results[label].metrics.items() if name != "history"} for label in scores
     }
     write_whole(path, lambda file: file.write(json.dumps(table, indent=2).encode()))
 
@@ -61,10 +140,10 @@ def _split(values: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def _short(label: str) -> str:
-    """Keys without their tables, because there is little space under a picture."""
-    pairs = [change.partition("=") for change in label.split(SEPARATOR)]
-    return " ".join(f"{key.rpartition('.')[2]}={value}" for key, _, value in pairs)
+def _words(change: str) -> str:
+    """The key without its tables, because there is little space beside a picture."""
+    key, _, value = change.partition("=")
+    return f"{key.rpartition('.')[2]} = {value}"
 
 
 def _plain(change: str) -> str:

@@ -15,9 +15,9 @@ from keyfluid.errors import KeyfluidError
 if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
 
-_PAPER = (16, 20, 27)
-_INK = (200, 206, 214)
-_ACCENT = (255, 180, 84)
+PAPER = (16, 20, 27)
+INK = (200, 206, 214)
+ACCENT = (255, 180, 84)
 
 
 def label_font(size: int) -> FreeTypeFont:
@@ -59,7 +59,7 @@ def filmstrip(
     gap, text = max(4, tile // 32), max(11, tile // 16)
     height = max(1, round(tile * max(image.shape[0] / image.shape[1] for image in images)))
     pitch_x, pitch_y = tile + gap, height + gap + round(1.6 * text)
-    sheet = Image.new("RGB", (gap + pitch_x * max(map(len, rows)), gap + pitch_y * len(rows)), _PAPER)
+    sheet = Image.new("RGB", (gap + pitch_x * max(map(len, rows)), gap + pitch_y * len(rows)), PAPER)
     draw, font = ImageDraw.Draw(sheet), label_font(text)
     for row, cells in enumerate(rows):
         for column, (picture, label, is_target) in enumerate(cells):
@@ -69,8 +69,8 @@ def filmstrip(
             if is_target:
                 draw.rectangle(
                     (left, top, left + size[0] - 1, top + size[1] - 1),
-                    outline=_ACCENT,
+                    outline=ACCENT,
                     width=max(1, tile // 128),
                 )
-            draw.text((left + 1, top + height + text // 4), label, _ACCENT if is_target else _INK, font=font)
+            draw.text((left + 1, top + height + text // 4), label, ACCENT if is_target else INK, font=font)
     return np.asarray(sheet)
