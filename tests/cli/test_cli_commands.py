@@ -7,15 +7,10 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 from keyfluid.cli import main as cli
 from keyfluid.cli.main import main, with_preview_value
-from keyfluid.cli.wedge import contact_sheet, variants
-from keyfluid.errors import KeyfluidError
-from keyfluid.runs.pictures import Painter
-from keyfluid.runs.run import run
 
 SCENE = """
 name = "tiny"
@@ -126,36 +121,6 @@ def test_gallery_lists_its_scenes(keyfluid):
     code, _, err = keyfluid("gallery", "nothing")
     assert code == 2
     assert "plume_mesh_3d" in err
-
-
-def test_wedge_makes_a_sheet(keyfluid, scene, tmp_path):
-    code, out, err = keyfluid("wedge", scene, "smoke.buoyancy=0,1", "domain.resolution=12,16", "-o", tmp_path / "w")
-    assert code == 0, err
-    assert (tmp_path / "w" / "wedge.png").exists()
-    table = json.loads((tmp_path / "w" / "wedge.json").read_text())
-    assert len(table) == 4
-    assert (tmp_path / "w" / "smoke.buoyancy=1+domain.resolution=12" / "result.json").exists()
-    assert str(tmp_path / "w" / "wedge.png") in out
-
-
-def test_a_sheet_shows_liquids_as_the_run_does(tmp_path, monkeypatch):
-    drop = "[domain]\nresolution = 16\n[time]\nframes = 1\n[liquid]\ninitial = { shape = 'disk', radius = 0.3 }\n"
-    result = run(drop, threads=1)
-    drawn = []
-    monkeypatch.setattr("keyfluid.cli.wedge.filmstrip", lambda pictures, *_, **__: drawn.extend(pictures))
-    monkeypatch.setattr("keyfluid.cli.wedge.save_png", lambda path, picture: None)
-    contact_sheet(tmp_path / "sheet.png", {"drop": result})
-    painter, last = Painter(result.problem, 384), result.frames[-1]
-    np.testing.assert_array_equal(drawn[0], painter.frame(result.frames, 1))
-    assert not np.array_equal(drawn[0], painter.picture(last.densities, 1))
-
-
-def test_wedge_splits_values_outside_of_brackets():
-    assert list(variants(["camera.position=[1,2,3],[4,5,6]"]).values()) == [
-        ["camera.position=[1,2,3]"], ["camera.position=[4,5,6]"],
-    ]  # fmt: skip
-    with pytest.raises(KeyfluidError, match="key=a,b,c"):
-        variants(["buoyancy"])
 
 
 def test_schema_is_json(keyfluid):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,18 +68,22 @@ class Wedge:
 
 @dataclass(frozen=True)
 class Score:
-    """How well the keyframes at the frame that is shown were met; of all keyframes where it has none."""
+    """How well the keyframes at the frame that is shown were met, at worst; of all keyframes where it has none."""
 
     frame: int
     error: float | None
     iou: float | None
+    elsewhere: bool = False
+    """Whether they are scores of other frames."""
 
     @classmethod
     def of(cls, metrics: Result, frame: int) -> Score:
-        keys = [key for key in metrics["keyframes"] if key["frame"] == frame] or metrics["keyframes"]
+        keys = [key for key in metrics["keyframes"] if math.isfinite(key["relative_error"])]
+        here = [key for key in keys if key["frame"] == frame]
         if not keys:
             return cls(frame, None, None)
-        return cls(frame, max(key["relative_error"] for key in keys), min(key["iou"] for key in keys))
+        error = max(key["relative_error"] for key in here or keys)
+        return cls(frame, error, min(key["iou"] for key in here or keys), not here)
 
     def line(self) -> str:
         if self.error is None or self.iou is None:
@@ -115,6 +120,8 @@ def write_sheet(path: Path, wedge: Wedge, results: Mapping[str, RunResult], scor
         rows, sides = [rows[0][start : start + _WIDEST] for start in starts], [""] * len(starts)
     frames = sorted({score.frame for score in scores.values()})
     title = f"frame {frames[0]}" if len(frames) == 1 else f"frames {frames[0]} to {frames[-1]}"
+    if any(score.elsewhere for score in scores.values()):
+        title += "; scores of the worst keyframe"
     size = max(96, min(320, _MOST_PIXELS // max(map(len, rows))))
     save_png(path, contact_sheet(rows, heads, sides, title, size))
 

@@ -50,26 +50,24 @@ def flipbook(
 ) -> Flipbook:
     """The film in at most `budget` bytes: all frames if smaller or coarser pictures allow it, else every n-th.
 
-    film[i] is frame frames[i]; `keep` are frames that stay, with the first and the last; `side` is the longer side's
-    most pixels.
+    film[i] is frame frames[i]; `keep` are frames that stay, with the first and the last, which are left where even two
+    frames are too much; `side` is the longer side's most pixels.
     """
     stride = 1
     while True:
         chosen = _every(frames, stride, keep)
         for share, quality in _LADDER:
+            least = len(chosen) <= 2 and (share, quality) == _LADDER[-1]
             longest = max(1, round(share * side))
             sample = [chosen[k] for k in np.linspace(0, len(chosen) - 1, min(_SAMPLE, len(chosen))).astype(int)]
             tried = [len(webp(film[place], longest, quality)) for place in sample]
-            guess = sum(tried) / len(tried) * (len(chosen) + len(extras))
-            if guess > 1.2 * budget:
+            if not least and sum(tried) / len(tried) * (len(chosen) + len(extras)) > 1.1 * budget:
                 continue
             pictures = tuple(webp(film[place], longest, quality) for place in chosen)
             others = tuple(webp(picture, longest, quality) for picture in extras)
             book = Flipbook(tuple(frames[place] for place in chosen), pictures, others, len(frames))
-            if book.nbytes <= budget or len(chosen) <= 2:
+            if least or book.nbytes <= budget:
                 return book
-        if len(chosen) <= 2:
-            extras = ()
         stride += 1 + stride // 3
 
 
