@@ -13,7 +13,7 @@ from keyfluid.io.run.layout import REPORT
 from keyfluid.render.flipbook import flipbook
 from keyfluid.render.page import page, section
 from keyfluid.render.player import SCRIPT, Film, player
-from keyfluid.render.report import Table, table
+from keyfluid.render.report import Table, exact, table
 from keyfluid.runs.pictures import Painter
 from keyfluid.runs.report_content import duration, percent, plain, thinned
 from keyfluid.runs.run import RunResult
@@ -78,7 +78,9 @@ def _film(run: RunResult, shown: int, budget: int) -> Film:
 
 
 def _tile(label: str, words: str, screen: str, score: Score, best: bool) -> str:
-    numbers = "" if score.error is None else f' data-error="{score.error!r}" data-overlap="{score.iou!r}"'
+    numbers = ""
+    if score.error is not None and score.iou is not None:
+        numbers = f' data-error="{exact(score.error)}" data-overlap="{exact(score.iou)}"'
     marked = " best" if best and score.error is not None else ""
     text = f'<span class="values">{escape(words)}</span><span class="open">report</span>'
     link = f'<a href="{quote(label)}/{REPORT}" title="{escape(words, quote=True)}">{text}</a>'

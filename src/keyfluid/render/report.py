@@ -152,8 +152,13 @@ def cell(value: Cell) -> str:
     if value is None:
         return "–"
     if isinstance(value, Number):
-        return f'<data value="{value.value!r}">{escape(value.text)}</data>'
+        return f'<data value="{exact(value.value)}">{escape(value.text)}</data>'
     return escape(value)
+
+
+def exact(value: float) -> str:
+    """All digits, whether Python or numpy computed it."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def _constant(names: Sequence[str]) -> str:
