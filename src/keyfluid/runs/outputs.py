@@ -70,8 +70,8 @@ class Outputs:
         self._targets: dict[int, np.ndarray | None] = {}
         self.film = Film(self.painter, frames, lambda done, total: self._told("picture", done, total))
 
-    def write_all(self) -> None:
-        """What the scene's [output] asks for, and always a strip; the report comes last, with the final numbers."""
+    def write_all(self, result: Callable[[], Result]) -> Result:
+        """What the scene's [output] asks for, and always a strip and a report, which shows `result`, made last."""
         output = self.problem.scene.output
         if output.vdb:
             self.write_vdb(f"{layout.VDB}/")
@@ -84,6 +84,9 @@ class Outputs:
         if output.video:
             self.write_video()
         self.write_strip()
+        final = result()
+        self.write_report(final)
+        return final
 
     def write_vdb(self, prefix: str = "") -> None:
         """One VDB file per frame; `prefix` names a folder inside, if any."""

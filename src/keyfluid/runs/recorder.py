@@ -173,10 +173,11 @@ class Recorder:
         return {"accepted_changes": list(changes)} if changes else {}
 
     def write_result(self, status: Status) -> None:
-        self.keep_result(self.result(status))
+        if self.folder is not None:
+            self.write(self.result(status))
 
-    def keep_result(self, result: Result) -> None:
-        """Write these numbers, which somebody has shown already, to result.json."""
+    def write(self, result: Result) -> None:
+        """result.json, where the run has a folder."""
         if self.folder is not None:
             self.folder.write_result(result)
             self._result_written = time.perf_counter()

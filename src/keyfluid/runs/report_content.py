@@ -160,6 +160,7 @@ _NAMES: dict[str, tuple[str, Callable[[Any], Cell]]] = {
     "method": ("Method", str),
     "status": ("Status", str),
     "mass_drift": ("Change of mass", signed_percent),
+    "mass_left": ("Smoke that left through open sides", percent),
     "mass_may_change": ("Mass may change by", ", ".join),
     "max_divergence": (
         "Largest divergence, relative",

@@ -182,19 +182,19 @@ def _go(shell: RunShell, plan: Plan) -> RunResult:
     recorder, reporter = shell.recorder, shell.reporter
     folder, problem = recorder.folder, recorder.problem
     give_back_large_arrays()
+    final: Result | None = None
     try:
         recorder.write_result("running")
         controller_for(problem.method).run(plan, shell)
         reporter.check_stop()
         recorder.score()
-        outputs = Outputs(problem, recorder.frames, folder, reporter.wrote) if folder is not None else None
-        if outputs is not None:
-            outputs.write_all()
-        result = recorder.result("finished")
-        if outputs is not None:
-            outputs.write_report(result)
+        if folder is not None:
+            outputs = Outputs(problem, recorder.frames, folder, reporter.wrote)
+            final = outputs.write_all(lambda: recorder.result("finished"))
+        else:
+            final = recorder.result("finished")
     except Stopped:
-        result = recorder.result("stopped")
+        pass
     except OSError as error:
         # Not one of our files: a compiled kernel in Numba's cache, a mesh on a share that went away.
         _leave_word(recorder)
@@ -202,7 +202,9 @@ def _go(shell: RunShell, plan: Plan) -> RunResult:
     except KeyfluidError as error:
         _leave_word(recorder)
         raise _to_resume(error, recorder) from None
-    recorder.keep_result(result)
+    # The report shows the same numbers, so they are made once.
+    result = final if final is not None else recorder.result("stopped")
+    recorder.write(result)
     return RunResult(result, recorder.frames, problem, None if folder is None else folder.path)
 
 
