@@ -25,8 +25,8 @@ NAMES = (
     "scene.toml", "result.json", "checkpoint.npz", "checkpoint.before.npz", "checkpoint.part0.npz", "strip.png",
     "report.html", "video.webp", "video.mp4", "video.gif", "latest.png", "changes.json", "wedge.png", "wedge.json",
     "index.html", "frames/0000.npz", "frames/0003.npz", "frames/data.npz", "vdb/cloud.vdb", "vdb/plume.1001.vdb",
-    "png/holiday.png", "png/plume.1001.png", "ply/scan.ply", "mesh/statue.ply", ".strip.png.part", ".keyfluid-replaced/a",
-    "notes.txt", "a/b/c.txt", "smoke.buoyancy=1/notes.txt", "frame.0002.png", "plume.1001.vdb",
+    "png/holiday.png", "png/plume.1001.png", "ply/scan.ply", "mesh/statue.ply", ".strip.png.part",
+    ".keyfluid-replaced/a", "notes.txt", "a/b/c.txt", "smoke.buoyancy=1/notes.txt", "frame.0002.png", "plume.1001.vdb",
 )  # fmt: skip
 
 
