@@ -39,7 +39,10 @@ def show(
 def render(
     folder: Folder,
     size: Annotated[int | None, typer.Option(min=16, max=8192, help="Longer side in pixels.")] = None,
-    frame: Annotated[int | None, typer.Option(min=0, help="Draw only this frame, as NAME.NUMBER.png with the number of its VDB file.")] = None,
+    frame: Annotated[
+        int | None,
+        typer.Option(min=0, help="Draw only this frame, as NAME.NUMBER.png with the number of its VDB file."),
+    ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Output folder; default: the run's.")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key, such as camera.fov=40.")

@@ -70,10 +70,15 @@ class FieldPlan:
         )
         self.start = np.zeros(grid.cells)
         self.winds: list[tuple[np.ndarray, tuple[float, ...]]] = []
-        self.bodies: list[PlacedBody] = []
-        """The starts, after sizing."""
+        self.sized: dict[str, PlacedBody] = {}
+        """The starts by their key paths, after sizing."""
         self.first_key: int | None = None
         self.warnings: list[str] = []
+
+    @property
+    def bodies(self) -> list[PlacedBody]:
+        """The starts, after sizing."""
+        return list(self.sized.values())
 
     def emitted(self, frame: int) -> float:
         return sum(s.emitted(frame, self.scene.time.fps, self.grid.spacing) for s in self.sources)
@@ -100,7 +105,7 @@ class FieldPlan:
                 advice = f"; use less {self.scene.fluid.table} or another center" if isinstance(error, NoRoom) else ""
                 raise SceneError(f"{path}.{key}", f"{error}{advice}") from None
             coverage = body.coverage(self.grid)
-            self.bodies.append(body)
+            self.sized[path] = body
             if not coverage.any():
                 raise SceneError(f"{path}.{body.kind}", "has no smoke inside the domain; check center and size")
             if entry.velocity is not None:
