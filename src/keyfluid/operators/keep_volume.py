@@ -95,7 +95,7 @@ class KeepVolume(Operator):
         return base, (_Smoothed.of(inputs[0], self.solids, base) if base else after), before
 
     def _base(self, phi: Field, after: _Smoothed, before: _Smoothed) -> float:
-        """The root of V(phi + b) = V(before), by Newton steps that stay where it is known to lie; 0 if one is enough."""
+        """The root of V(phi + b) = V(before), by Newton steps kept within a bracket; 0 if one step is enough."""
         wanted = float(np.sum(before.share))
         if not after.delta.any() or wanted <= 0:
             return 0.0

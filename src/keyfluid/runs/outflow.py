@@ -1,6 +1,6 @@
 """Smoke that leaves through open sides, so that it is not taken for a fault of the simulation.
 
-    left = sum over steps of dt x sum over faces of open sides of (outward speed, if above 0) x (density beside it) x area
+    left = sum over steps and faces of open sides of dt x area x (outward speed, if above 0) x (density beside the face)
 
 The density beside a face is taken between the frame before and this one, in proportion to time. For a front that
 crosses many cells in a frame that is an estimate; over many frames its errors cancel.

@@ -58,7 +58,6 @@ class Recorder:
             "time": index / self.problem.fps,
             "mass": {n: float(np.sum(d, dtype=np.float64)) * grid.cell_volume for n, d in densities.items()},
             "emitted": dict(record.emitted),
-            **self._left(record, densities),
             "divergence": metrics.worst_divergence(self.problem, record),
             "numbers": dict(record.numbers),
             "force_square": metrics.mean_square(record.force) if record.force is not None else 0.0,
@@ -67,18 +66,21 @@ class Recorder:
             "carrier_seconds": seconds if self.problem.keyframes else [],
             "memory": dict(record.memory),
         }
+        left = self._left(record, densities)
+        if left is not None:
+            meta["left"] = left
         self.store.put(StoredFrame.of(record, meta))
         self.metas[index] = meta
         if self.folder is not None:
             self.folder.has_begun()
 
-    def _left(self, record: FrameRecord, densities: Mapping[str, np.ndarray]) -> dict[str, dict[str, float]]:
+    def _left(self, record: FrameRecord, densities: Mapping[str, np.ndarray]) -> dict[str, float] | None:
         """What left through open sides since the frame before, if there are some."""
         grid = self.problem.grid
         if Boundary.OPEN not in grid.boundary or not record.carriers or record.index - 1 not in self.metas:
-            return {}
+            return None
         before = self.frames[record.index - 1].densities
-        return {"left": outflow(grid, before, densities, record.carriers)}
+        return outflow(grid, before, densities, record.carriers)
 
     def has_frames(self, last: int) -> bool:
         return all(index in self.metas for index in range(last + 1))

@@ -131,8 +131,8 @@ def _bound(problem: BuiltScene, worst: Finding) -> list[str]:
         return []
     if error < bound:
         return [
-            f"a rearrangement of the {fluid} can't get below an error of {bound:.2f}; this is below it, by blur, sources "
-            "or partly filled cells"
+            f"a rearrangement of the {fluid} can't get below an error of {bound:.2f}; this is below it, by blur, "
+            "sources or partly filled cells"
         ]
     if worst.bounded:
         return [f"a rearrangement of the {fluid} can't get below an error of {bound:.2f}: control alone hardly helps"]
