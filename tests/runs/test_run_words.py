@@ -36,7 +36,7 @@ def built(method="spectral", target=WORD, fluid="smoke", sets=()):
     return build(load_scene(SCENE.format(method=method, target=target, fluid=fluid), sets))
 
 
-def scored(problem, reached, **changes):
+def scored(problem, reached, history=(), **changes):
     """Words for a film whose last frame holds `reached`."""
     key = problem.keyframes[0]
     level = 0.5 * key.target.max()
@@ -48,7 +48,7 @@ def scored(problem, reached, **changes):
         "frame": key.frame, "field": key.field, "relative_error": miss, "iou": iou,
         "mass_ratio": float(reached.sum() / key.target.sum()), "bound": key.bound, "transported_iou": None, **changes,
     }  # fmt: skip
-    return verdict(problem, [score], lambda _: reached, 0.0, 0.0, [])
+    return verdict(problem, [score], lambda _: reached, 0.0, 0.0, history)
 
 
 def without(problem, word):
@@ -102,6 +102,16 @@ def test_a_met_keyframe_gets_no_advice():
     assert found.met is True
     assert found.words[0].startswith("frame 12 is met")
     assert not any(line.startswith("try") for line in found.words)
+
+
+def test_a_search_that_ran_out_of_iterations_says_so():
+    problem = built(sets=["control.iterations=5"])
+    first = [{"iteration": i, "stage": 0, "window": 0, "error": 0.5} for i in range(9)]
+    for count, said in ((5, True), (4, False)):
+        last = [{"iteration": 9 + i, "stage": 1, "window": 0, "error": 0.5} for i in range(count + 1)]
+        words = " ".join(scored(problem, without(problem, "KEY"), [*first, *last, {"frame": 3}]).words)
+        assert ("used up its 5 iterations" in words) is said
+        assert ("control.iterations = 10" in words) is said
 
 
 def test_a_bound_that_is_undercut_is_still_named():

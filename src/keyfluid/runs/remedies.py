@@ -54,9 +54,9 @@ def at_limit(problem: BuiltScene, history: Sequence[Mapping[str, Any]]) -> int |
     """The iterations that the last stage of a search was allowed, if it used them all."""
     if not isinstance(problem.control, OptimisedSettings):
         return None
-    entries = [entry for entry in history if "iteration" in entry and "stage" in entry]
-    most = SearchNumbers.of(problem).iterations
+    entries = [entry for entry in history if {"iteration", "stage", "window"} <= entry.keys()]
     last = [e for e in entries if (e["window"], e["stage"]) == (entries[-1]["window"], entries[-1]["stage"])]
+    most = SearchNumbers.of(problem).iterations
     return most if last and last[-1]["iteration"] - last[0]["iteration"] >= most else None
 
 
