@@ -77,7 +77,7 @@ def test_run_show_render_export(keyfluid, scene, tmp_path):
     assert json.loads(out)["status"] == "finished"
     code, out, _ = keyfluid("render", tmp_path / "run", "--frame", "2", "--size", "40", "-o", tmp_path / "still")
     assert code == 0
-    assert (tmp_path / "still" / "frame.0002.png").stat().st_size > 100
+    assert (tmp_path / "still" / "tiny.1003.png").stat().st_size > 100
     code, _, _ = keyfluid("export", tmp_path / "run", "-o", tmp_path / "vdb", "--names", "blender", "--half")
     assert code == 0
     assert len(list((tmp_path / "vdb").glob("tiny.*.vdb"))) == 3

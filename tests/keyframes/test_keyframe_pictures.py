@@ -140,7 +140,7 @@ def test_a_render_to_paint_over_asks_for_what_is_there(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["keyfluid", *map(str, words)])
     with contextlib.suppress(SystemExit):
         main()
-    image = tmp_path / "free" / "view.-x.0004.png"
+    image = tmp_path / "free" / f"{free.problem.scene.name}.1005.view-x.png"
     picture = problem_of(SCENE.format(image=image, view='-x"\nextinction = 3.0 #')).pictures[0]
     seen = picture.view.picture(density(free.problem.grid, free.frames[4].densities["density"]))
     assert seen.max() > 0.4

@@ -244,7 +244,7 @@ class TwoMethods(Scene):
     ("control", "line"),
     [
         ({"method": "pull", "strenght": 2}, "control.strenght: unknown key; did you mean 'strength'?"),
-        ({"method": "none", "strength": 2}, "control.strength: unknown key; known keys: method"),
+        ({"method": "none", "strength": 2}, 'control.strength: is a key of method "pull", not of "none"; remove it'),
         ({"method": "pulll"}, "control.method: 'pulll' is not known (did you mean 'pull'?)"),
         ({"method": "pull", "strength": -1}, "control.strength: -1 is not allowed; give a number above 0"),
         ({}, "control.method: is missing"),

@@ -143,7 +143,7 @@ shape = "disk"
 center = [%s, 0.6]
 radius = 0.1
 """
-    (warning,) = build(load_scene(text % 0.5)).warnings
+    (warning,) = build(load_scene(text % 0.5, ["control.method=target"])).warnings
     assert "keyframe[0]: " in warning
     assert "inside an obstacle at its frame" in warning
     with pytest.raises(KeyfluidError, match=r"keyframe\[0\]\.shape: lies inside an obstacle"):

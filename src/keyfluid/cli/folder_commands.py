@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from keyfluid.cli.summary import summary
-from keyfluid.io.run.layout import PNG, VDB
+from keyfluid.io.run.layout import PNG, VDB, numbered
 
 if TYPE_CHECKING:
     from keyfluid.runs.frames import Frames
@@ -39,7 +39,10 @@ def show(
 def render(
     folder: Folder,
     size: Annotated[int | None, typer.Option(min=16, max=8192, help="Longer side in pixels.")] = None,
-    frame: Annotated[int | None, typer.Option(min=0, help="Draw only this frame, as a PNG.")] = None,
+    frame: Annotated[
+        int | None,
+        typer.Option(min=0, help="Draw only this frame, as NAME.NUMBER.png with the number of its VDB file."),
+    ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Output folder; default: the run's.")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key, such as camera.fov=40.")
@@ -60,6 +63,7 @@ def render(
     from keyfluid.errors import KeyfluidError
     from keyfluid.render import save_png
     from keyfluid.runs.outputs import Outputs
+    from keyfluid.runs.pictures import Painter
     from keyfluid.runs.progress import Progress
 
     problem, frames = _opened(folder, set_ or [], ("camera.", "light.", "output.", "smoke.field"))
@@ -67,15 +71,16 @@ def render(
         if view is not None:
             print(_seen(problem, frames, place, view, frame, extinction))
             return
+        if frame is not None:
+            there = frames.store.indices()
+            if frame not in there:
+                raise KeyfluidError(f"--frame {frame}: this run has frames 0 to {max(there, default=0)}")
+            with place.writing(f"{_numbered(problem, frame)}.png") as target:
+                save_png(target, Painter(problem, size).frame(frames, frame))
+            print(target)
+            return
         with Display() as display:
             outputs = Outputs(problem, frames, place, lambda what, n, of: display(Progress(n, of, what)), size)
-            if frame is not None:
-                if frame not in outputs.film.indices:
-                    raise KeyfluidError(f"--frame {frame}: this run has frames 0 to {outputs.film.indices[-1]}")
-                with place.writing(f"frame.{frame:04d}.png") as target:
-                    save_png(target, outputs.film[outputs.film.indices.index(frame)])
-                print(target)
-                return
             film = outputs.write_video()
             outputs.write_strip()
             if png:
@@ -123,6 +128,11 @@ def _opened(folder: Path, sets: list[str], allowed: tuple[str, ...]):  # type: i
     return problem, Frames(place.frames, problem)
 
 
+def _numbered(problem: BuiltScene, frame: int) -> str:
+    """The name of a frame's picture, numbered as its VDB file is."""
+    return numbered(problem.scene.name, problem.scene.output.start_frame + frame)
+
+
 def _seen(
     problem: BuiltScene, frames: Frames, place: Writable, view: str, frame: int | None, extinction: float | None
 ) -> Path:
@@ -143,6 +153,6 @@ def _seen(
     pixels = upright(view, view_of(problem.grid, view, extinction).picture(smoke))
     scale = -(-256 // min(pixels.shape))
     grey = np.round(255 * np.clip(pixels, 0, 1)).astype(np.uint8).T[::-1]
-    with place.writing(f"view.{view}.{frame:04d}.png") as target:
+    with place.writing(f"{_numbered(problem, frame)}.view{view}.png") as target:
         save_png(target, np.repeat(np.repeat(grey, scale, 0), scale, 1)[..., None].repeat(3, -1))
     return target

@@ -18,6 +18,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",  # the default would take [control] in a help text for markup, and leave it out
     help="Directs smoke and liquid into shapes: keyframes in, a real fluid simulation out.",
 )
 

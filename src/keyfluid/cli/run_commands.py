@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from keyfluid.cli.summary import summary
-from keyfluid.io.run.layout import MP4, REPORT, STRIP, VDB, WEBP
+from keyfluid.io.run.layout import GIF, MESH, MP4, PLY, PNG, REPORT, STRIP, VDB, WEBP
 
 if TYPE_CHECKING:
     from keyfluid.runs.run import RunResult
@@ -100,11 +103,11 @@ def gallery(
     scenes = bundled()
     if name is None:
         if as_json:
-            print(json.dumps({key: _first_line(path) for key, path in scenes.items()}))
+            print(json.dumps({key: _description(path) for key, path in scenes.items()}))
             return
         width = max(map(len, scenes))
         for key, path in scenes.items():
-            print(f"{key:<{width}}  {_first_line(path)}")
+            print(_hanging(f"{key:<{width}}  {_description(path)}", width + 2))
         print("\nkeyfluid gallery NAME -o FOLDER runs one")
         return
     run(_bundled_scene(name), output, set_, threads, preview, overwrite=overwrite, as_json=as_json)
@@ -187,9 +190,17 @@ def _bundled_scene(name: str) -> Path:
     return scenes[name]
 
 
-def _first_line(path: Path) -> str:
+def _description(path: Path) -> str:
+    """The comment that a scene begins with."""
     with path.open(encoding="utf-8") as file:
-        return file.readline().lstrip("# ").strip()
+        return " ".join(line.lstrip("# ").strip() for line in takewhile(lambda line: line.startswith("#"), file))
+
+
+def _hanging(text: str, indent: int) -> str:
+    """The text in lines as wide as the terminal; in a file or a pipe, in one."""
+    if not sys.stdout.isatty():
+        return text
+    return textwrap.fill(text, max(shutil.get_terminal_size().columns, 2 * indent), subsequent_indent=" " * indent)
 
 
 def _previewed(scene: Scene, resolution: int | None) -> Scene:
@@ -248,6 +259,7 @@ def _finish(result: RunResult, folder: Path, as_json: bool) -> None:
     if not as_json:
         for line in summary(result.metrics):
             print(line)
-        for name in (MP4, WEBP, STRIP, REPORT, VDB):
-            if (folder / name).exists() and not (name == WEBP and (folder / MP4).exists()):
+        better_film = any((folder / name).exists() for name in (MP4, GIF))
+        for name in (MP4, GIF, WEBP, STRIP, REPORT, VDB, MESH, PLY, PNG):
+            if (folder / name).exists() and not (name == WEBP and better_film):
                 print(folder / name)

@@ -2,50 +2,79 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from keyfluid.io.run.result_file import Result
+    from keyfluid.io.run.result_file import KeyScore, Result
 
 MOST_DRIFT = 0.05
 """Share of the mass that may drift before a run warns."""
 
+MOST_LINES = 6
+"""Keyframes that get a line each; of more, the worst does, beside the medians."""
+
 
 def summary(metrics: Result) -> list[str]:
-    """The numbers of a run, one line per topic."""
+    """The run in words, then its numbers, one line per topic."""
     frames = sum("mass" in entry for entry in metrics["history"])
+    away = ", but not met" if metrics["status"] == "finished" and metrics.get("met") is False else ""
     lines = [
-        f"{metrics['status']}: method {metrics['method']}, {frames} frames, {metrics['seconds']:.1f} s, "
+        f"{metrics['status']}{away}: method {metrics['method']}, {frames} frames, {metrics['seconds']:.1f} s, "
         f"{metrics['threads']} thread{'s' * (metrics['threads'] > 1)}, {metrics['peak_memory_mb']:.0f} MB",
+        *metrics.get("words", []),
         f"mass drift {metrics['mass_drift']:.2%}, largest divergence {metrics['max_divergence']:.1e}, "
         f"force {metrics['force_norm']:.3g} m/s^2",
     ]
     lines += _mass_warning(metrics)
-    for key in metrics["keyframes"]:
-        carried = "" if key["transported_iou"] is None else f", carried IoU {key['transported_iou']:.3f}"
-        # Gathering, and a liquid's own volume, go below what carrying the smoke alone can reach.
-        bounded = key["bound"] is not None and key["bound"] <= key["relative_error"]
-        bound = f" (least possible {key['bound']:.3f})" if bounded else ""
-        lines.append(
-            f"keyframe {key['frame']} of {key['field']}: error {key['relative_error']:.3f}{bound}, "
-            f"IoU {key['iou']:.3f}{carried}, mass {key['mass_ratio']:.3f}"
-        )
+    lines += _keyframes(metrics["keyframes"])
     for name, keys in (("picture", metrics.get("pictures", [])), ("flow", metrics.get("flows", []))):
         lines += [f"{name} at {key['frame']}: error {key['relative_error']:.3f}" for key in keys]
     return lines
 
 
+def _keyframes(keys: Sequence[KeyScore]) -> list[str]:
+    if len(keys) <= MOST_LINES:
+        return [_keyframe(key) for key in keys]
+    masses = [key["mass_ratio"] for key in keys]
+    return [
+        f"{len(keys)} keyframes: error median {_median(keys, 'relative_error')}, IoU median {_median(keys, 'iou')}, "
+        f"mass {min(masses):.3f} to {max(masses):.3f}; result.json has all of them",
+        f"worst: {_keyframe(max(keys, key=lambda key: key['relative_error']))}",
+    ]
+
+
+def _median(keys: Sequence[KeyScore], name: Literal["relative_error", "iou"]) -> str:
+    return f"{median(key[name] for key in keys):.3f}"
+
+
+def _keyframe(key: KeyScore) -> str:
+    carried = "" if key["transported_iou"] is None else f", carried IoU {key['transported_iou']:.3f}"
+    bound = "" if key["bound"] is None else f" (a rearrangement: at least {key['bound']:.3f})"
+    return (
+        f"keyframe {key['frame']} of {key['field']}: error {key['relative_error']:.3f}{bound}, "
+        f"IoU {key['iou']:.3f}{carried}, mass {key['mass_ratio']:.3f}"
+    )
+
+
 def _mass_warning(metrics: Result) -> list[str]:
-    """A drift of mass beyond 5 % in words: how much, and what helps."""
+    """Fluid that left, and a drift of mass beyond 5 %, in words: how much, and what helps."""
     drift, liquid = metrics["mass_drift"], "liquid" in metrics
-    allowed = metrics.get("mass_may_change", [])
-    if abs(drift) <= MOST_DRIFT or "control.equalise" in allowed:
-        return []
+    allowed, left = metrics.get("mass_may_change", []), metrics.get("mass_left")
     what, amount = ("liquid", "volume") if liquid else ("smoke", "mass")
-    if "domain.boundary" in allowed and drift < 0:
-        return [f"{-drift:.0%} of the {what} left through open sides or was lost"]
+    lines = (
+        [f"{100 * left:.0f} % of the {what} left through open sides"] if left is not None and left > MOST_DRIFT else []
+    )
+    if abs(drift) <= MOST_DRIFT or "control.equalise" in allowed:
+        return lines
+    if "domain.boundary" in allowed and left is None and drift < 0:
+        return [f"{-100 * drift:.0f} % of the {what} left through open sides or was lost"]
     long_steps = liquid or any(entry.get("about") == "step size" for entry in metrics["history"])
     remedy = "take more steps per frame (time.steps_per_frame)"
     if not long_steps:
         remedy = "a finer grid (domain.resolution) helps"
-    return [f"warning: the {what} {'lost' if drift < 0 else 'gained'} {abs(drift):.0%} of its {amount}; {remedy}"]
+    return [
+        *lines,
+        f"warning: the {what} {'lost' if drift < 0 else 'gained'} {100 * abs(drift):.0f} % of its {amount}; {remedy}",
+    ]

@@ -54,9 +54,10 @@ class Gathered:
 
 
 Step = Callable[[State, Clock], Advance]
+FrameError = Callable[[int, State], float | None]
 
 
-def march(problem: Problem, shell: Shell, step: Step, error: Callable[[int, State], float] | None = None) -> None:
+def march(problem: Problem, shell: Shell, step: Step, error: FrameError | None = None) -> None:
     """Run from the start, or from where the shell says, to the last frame.
 
     error: for the progress line, of a frame's state.

@@ -49,6 +49,7 @@ class Fluid(ABC):
     name       as the scene's table is called
     drawn_as   what pictures show: "density" (its fields are densities) or "surface" (its field is a signed distance)
     fast       share of the longest side that it may cross in a step before a run notes it
+    in_bodies  whether its field has values inside bodies, which are not matter: a signed distance does
     viscosity  m^2/s
     mesh       whether frames of a 3D scene are also written as meshes
     """
@@ -56,6 +57,7 @@ class Fluid(ABC):
     name: ClassVar[str]
     drawn_as: ClassVar[Literal["density", "surface"]]
     fast: ClassVar[float] = inf
+    in_bodies: ClassVar[bool] = False
 
     viscosity: float
     mesh: bool = False
@@ -163,6 +165,14 @@ class Problem(ABC):
     def method(self) -> str:
         """`control.method`."""
         return str(getattr(self.control, "method"))  # noqa: B009
+
+    def amounts(self, values: Mapping[str, np.ndarray], time: float) -> dict[str, np.ndarray]:
+        """What counts as matter in each cell, from the values of the fluid's fields at a time in seconds."""
+        found = {name: self.fluid.amount(array, self.grid.spacing) for name, array in values.items()}
+        bodies = self.solids(time) if self.fluid.in_bodies else None
+        if bodies is None:
+            return found
+        return {name: np.where(bodies.solid, array.dtype.type(0), array) for name, array in found.items()}
 
     @abstractmethod
     def coarser(self, factor: int) -> Problem:

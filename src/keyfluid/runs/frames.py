@@ -82,9 +82,7 @@ class Frames:
         stored = self.store.read(index)
         record = stored.record(self._problem.grid, self._problem.densities)
         values = {name: record.state[name].array for name in self._problem.densities}
-        densities = {
-            name: self._problem.fluid.amount(array, self._problem.grid.spacing) for name, array in values.items()
-        }
+        densities = self._problem.amounts(values, index / self._problem.fps)
         return Frame(
             index, densities, record.state["velocity"], record.force, record.carriers, stored.meta,
             dict(record.particles), values.get("surface"),

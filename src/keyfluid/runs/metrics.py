@@ -8,8 +8,9 @@ pictures          of [[picture]]: |seen - wanted| / |wanted| in L2, by frame
 flows             of [[flow]]: root mean square of v - v* in its region, over the target speed (for rest, over the
                   longest side in the time there), by frame
 transported_iou   iou of the start carried through the stored velocities (flow_map.py)
-mass_drift        (mass at the end - mass at the start - mass from sources) / (mass at the start + mass from
-                  sources), of the field where it is largest in size; smoke that leaves through an open side counts
+mass_drift        (mass at the end + mass that left - mass at the start - mass from sources) / (mass at the start + mass
+                  from sources), of the field where it is largest in size
+mass_left         share of all smoke that left through open sides (runs/outflow.py)
 mass_may_change   keys of the scene by which mass comes or goes without a fault: domain.boundary, control.equalise
 max_divergence    max |div v| dx / max |v| over fluid cells, of every field that advected
 force_norm        sqrt(mean over time and volume of |f|^2), m/s^2, of each frame's mean force
@@ -138,8 +139,16 @@ def mass_drift(metas: Sequence[FrameMeta]) -> float:
     drifts = [0.0]
     for name, start in metas[0]["mass"].items():
         given = start + sum(meta["emitted"].get(name, 0.0) for meta in metas)
-        drifts.append((metas[-1]["mass"][name] - given) / given if given > 0 else 0.0)
+        left = sum(meta.get("left", {}).get(name, 0.0) for meta in metas)
+        drifts.append((metas[-1]["mass"][name] + left - given) / given if given > 0 else 0.0)
     return max(drifts, key=abs)
+
+
+def mass_left(metas: Sequence[FrameMeta]) -> dict[str, float]:
+    """The share of all smoke that left through open sides; nothing where there are none."""
+    left = [sum(meta["left"].values()) for meta in metas if "left" in meta]
+    given = sum(metas[0]["mass"].values()) + sum(sum(meta["emitted"].values()) for meta in metas) if metas else 0.0
+    return {"mass_left": sum(left) / given} if left and given > 0 else {}
 
 
 def mass_may_change(problem: Problem) -> list[str]:

@@ -8,7 +8,7 @@ from keyfluid import __version__
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.atomic import DiskError
 from keyfluid.io.run.aside import move_aside, recover
-from keyfluid.io.run.fingerprint import Fingerprint
+from keyfluid.io.run.fingerprint import Fingerprint, changed_keys
 from keyfluid.io.run.layout import FILES, FOLDERS, FRAMES, names_there, scene_file
 from keyfluid.io.run.owned import OwnedFolder
 from keyfluid.io.run.record import Record
@@ -60,10 +60,7 @@ def _replaced(place: Path, record: Record, scene: Scene, fingerprint: Fingerprin
     if kind != "run":
         raise KeyfluidError(f"{place}: holds the output of keyfluid {kind}; choose another folder with -o")
     if not overwrite:
-        raise KeyfluidError(
-            f"{place}: already holds a run; choose another folder, add --overwrite to replace it, "
-            f"or continue it: keyfluid resume {place}"
-        )
+        raise KeyfluidError(f"{place}: {_in_the_way(place, record, fingerprint)}")
     owned = OwnedFolder.open(place)
     try:
         for name in (*FILES, *(f"{folder}/-" for folder in FOLDERS), *names_there(place, scene.name)):
@@ -81,6 +78,21 @@ def _replaced(place: Path, record: Record, scene: Scene, fingerprint: Fingerprin
         owned.unlock()
         raise
     return owned
+
+
+def _in_the_way(place: Path, record: Record, fingerprint: Fingerprint) -> str:
+    """What the run in a folder is to the one that should go there, and what to do."""
+    held = record.header.get("scene")
+    if record.header.get("run") != fingerprint.run:
+        changed = changed_keys(held, fingerprint.scene) if isinstance(held, dict) else []
+        what = f" ({changed[0]}{', and more' * (len(changed) > 1)})" if changed else ""
+        return f"holds a run of another scene{what}; choose another folder with -o, or add --overwrite to replace it"
+    if RunFolder.read(place).finished is not None:
+        return (
+            f"already holds this run, finished; look at it: keyfluid show {place}, or add --overwrite to compute it "
+            "again"
+        )
+    return f"already holds this run, unfinished; continue it: keyfluid resume {place}, or add --overwrite to restart"
 
 
 def _refuse_old_run(place: Path) -> None:

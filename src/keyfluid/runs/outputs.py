@@ -133,8 +133,7 @@ class Outputs:
         """Frames at even distances and at every keyframe (at most two strips' worth), targets beside them."""
         available = self.film.indices
         keys = [key.frame for key in self.problem.keyframes if key.frame in available]
-        even = np.linspace(0, len(available) - 1, min(STRIP_FRAMES, len(available)))
-        chosen = sorted({available[round(place)] for place in even} | set(thinned(keys, STRIP_FRAMES)))
+        chosen = strip_frames(available, keys)
         pictures = [self.film[available.index(index)] for index in chosen]
         targets = [self._target(index) for index in chosen]
         labels = [f"frame {index}" for index in chosen]
@@ -149,7 +148,7 @@ class Outputs:
         report = RunReport(
             problem.scene.name,
             subtitle=report_content.subtitle(problem, result),
-            words=(),
+            words=result.get("words", ()),
             tiles=report_content.tiles(result),
             player=self._player(),
             keyframes=report_content.keyframe_table(problem, result),
@@ -201,6 +200,14 @@ def versions() -> dict[str, str]:
 
     parts = {"keyfluid": __version__, "python": platform.python_version(), "machine": platform.machine()}
     return parts | {name: version(name) for name in ("numpy", "scipy", "numba")}
+
+
+def strip_frames(available: list[int], keys: list[int]) -> list[int]:
+    """Frames at even distances, and keyframes in the place of those that are next to one."""
+    even = thinned(available, STRIP_FRAMES)
+    shown = thinned(sorted(set(keys)), STRIP_FRAMES)
+    near = 0.5 * (available[-1] - available[0]) / max(len(even) - 1, 1)
+    return sorted({*shown, *(frame for frame in even if all(abs(frame - key) > near for key in shown))})
 
 
 class _Chosen(Sequence[np.ndarray]):

@@ -8,9 +8,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from keyfluid.boundary import Boundary
 from keyfluid.controllers.shell import Checkpoint
 from keyfluid.io.run.checkpoints import ShellMemory
-from keyfluid.io.run.result_file import Result, Status
+from keyfluid.io.run.result_file import KeyScore, Result, Status
 from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.io.run.stored_frame import FrameMeta, StoredFrame
 from keyfluid.problem import FrameRecord
@@ -18,7 +19,9 @@ from keyfluid.problem.kept import Meta
 from keyfluid.runs import metrics
 from keyfluid.runs.frames import Frames, FrameStore, MemoryFrames
 from keyfluid.runs.memory import peak_memory_mb
+from keyfluid.runs.outflow import outflow
 from keyfluid.runs.restoration import Resumption
+from keyfluid.runs.words import Verdict, verdict
 from keyfluid.scenes.build.problem import BuiltScene
 from keyfluid.threads import threads
 
@@ -40,11 +43,13 @@ class Recorder:
         self._result_written = 0.0
         self._keyframes: list[dict[str, Any]] = []
         self._others: dict[str, list[dict[str, Any]]] = {}
+        self._verdict = Verdict(None, [])
 
     def frame(self, record: FrameRecord) -> None:
         index, state = record.index, record.state
-        fluid, grid = self.problem.fluid, self.problem.grid
-        densities = {name: fluid.amount(state[name].array, grid.spacing) for name in self.problem.densities}
+        grid = self.problem.grid
+        values = {name: state[name].array for name in self.problem.densities}
+        densities = self.problem.amounts(values, index / self.problem.fps)
         for name, field in state.items():
             field.require_finite(f"frame {index}: {name}")
         seconds = [seconds for seconds, _ in record.carriers]
@@ -61,10 +66,21 @@ class Recorder:
             "carrier_seconds": seconds if self.problem.keyframes else [],
             "memory": dict(record.memory),
         }
+        left = self._left(record, densities)
+        if left is not None:
+            meta["left"] = left
         self.store.put(StoredFrame.of(record, meta))
         self.metas[index] = meta
         if self.folder is not None:
             self.folder.has_begun()
+
+    def _left(self, record: FrameRecord, densities: Mapping[str, np.ndarray]) -> dict[str, float] | None:
+        """What left through open sides since the frame before, if there are some."""
+        grid = self.problem.grid
+        if Boundary.OPEN not in grid.boundary or not record.carriers or record.index - 1 not in self.metas:
+            return None
+        before = self.frames[record.index - 1].densities
+        return outflow(grid, before, densities, record.carriers)
 
     def has_frames(self, last: int) -> bool:
         return all(index in self.metas for index in range(last + 1))
@@ -137,10 +153,19 @@ class Recorder:
             self.checkpoint(found.checkpoint.arrays, found.checkpoint.meta)
 
     def score(self) -> None:
-        """The keyframes, with transported_iou, pictures and velocities; once, at the end."""
+        """The keyframes, with transported_iou, pictures and velocities, and the run in words; once, at the end."""
         last = max(self.metas, default=0)
         self._keyframes = metrics.score_keyframes(self.problem, self.frames, last)
         self._others = metrics.score_others(self.problem, self.frames, last)
+        metas = [self.metas[index] for index in sorted(self.metas)]
+        self._verdict = verdict(
+            self.problem,
+            cast(list[KeyScore], self._keyframes),
+            lambda key: self.frames[key.frame].densities[key.field],
+            metrics.mass_drift(metas),
+            metrics.mass_left(metas).get("mass_left", 0.0),
+            self._logged,
+        )
 
     def result(self, status: Status) -> Result:
         """result.json: the fields that DESIGN.md names; `pictures`, `flows`, `liquid` and `mass_may_change`
@@ -149,9 +174,11 @@ class Recorder:
         result = {
             "method": self.problem.method,
             "status": status,
+            **({"met": self._verdict.met, "words": self._verdict.words} if self._verdict.words else {}),
             "keyframes": self._keyframes,
             **self._others,
             "mass_drift": metrics.mass_drift(metas),
+            **metrics.mass_left(metas),
             **({"mass_may_change": keys} if (keys := metrics.mass_may_change(self.problem)) else {}),
             **metrics.fluid_totals(self.problem, metas),
             **self._changes(),

@@ -17,7 +17,7 @@ from keyfluid.shapes.arrays import DensityArray, load_array
 from keyfluid.shapes.extrude import Drawing, Extrusion
 from keyfluid.shapes.flat_shapes import Cross, Heart, Star
 from keyfluid.shapes.image import ImageDrawing, load_image
-from keyfluid.shapes.mass import mass_of, rearrangement_bound, resize_to_mass
+from keyfluid.shapes.mass import NoRoom, mass_of, rearrangement_bound, resize_to_mass
 from keyfluid.shapes.mesh import Mesh, load_mesh
 from keyfluid.shapes.placement import Placement
 from keyfluid.shapes.source import DensitySource
@@ -56,6 +56,7 @@ __all__ = [
     "ImageDrawing",
     "Mesh",
     "MeshSequence",
+    "NoRoom",
     "Placement",
     "Ring",
     "SkinnedMesh",

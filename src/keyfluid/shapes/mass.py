@@ -1,4 +1,4 @@
-"""The mass of a shape, and the error that no force can undercut."""
+"""The mass of a shape, and the least error of a rearrangement of smoke."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ TOLERANCE = 1e-6
 _MOST_STEPS = 40
 
 
+class NoRoom(KeyfluidError):
+    """A body that would have to be larger than the domain. Who asked for its size knows what else would do."""
+
+
 def mass_of(density: np.ndarray, spacing: float) -> float:
     """sum(density) * spacing^d, in double precision."""
     return float(np.sum(density, dtype=np.float64) * spacing**density.ndim)
@@ -24,6 +28,7 @@ def rearrangement_bound(start: np.ndarray, target: np.ndarray) -> float:
 
     Incompressible flow moves values and never changes them, and among all ways to pair two lists of values
     the sorted one has the least sum of squared differences (Hardy, Littlewood & Polya, Inequalities, ch. X).
+    Only for a rearrangement: blur, sources and cells that smoke fills in part can go below it.
     """
     if start.size != target.size:
         raise KeyfluidError(f"start {start.shape} and target {target.shape} are on different grids")
@@ -65,10 +70,9 @@ def resize_to_mass(
         else:
             high = scale
         if low >= largest * (1 - 1e-12):
-            raise KeyfluidError(
+            raise NoRoom(
                 f"can't resize to a mass of {mass:.4g}: at {found:.4g} the shape already touches the "
-                f"walls of the domain ({' x '.join(f'{side:.3g}' for side in domain)} m); use less smoke, "
-                "another center or mass = 'match'"
+                f"walls of the domain ({' x '.join(f'{side:.3g}' for side in domain)} m)"
             )
         if previous is not None and found > 0 and scale != previous[0] and found != previous[1]:
             slope = np.log(found / previous[1]) / np.log(scale / previous[0])

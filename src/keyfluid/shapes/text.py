@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -70,6 +71,38 @@ class Text(Drawing):
 
     def draw(self, shape: tuple[int, int], spacing: float, transform: Transform) -> np.ndarray:
         return polygon_coverage([transform.to_world(outline) for outline in self.outlines], shape, spacing)
+
+    def parts(self) -> list[tuple[str, TextPart]]:
+        """Its words, or of a single word its letters, each drawn where it stands in the whole."""
+        path = self.font if self.font is not None else _default_font()
+        properties = _checked_font(path, self.text)
+        names = r"\S+" if len(self.text.split()) > 1 else r"\S"
+        found, before = [], 0
+        for line in self.text.splitlines():
+            plain = line.expandtabs(4)
+            for match in re.finditer(names, plain):
+                first, last = (
+                    before + len(_line_outlines(plain[:end], properties, path)) for end in (match.start(), match.end())
+                )
+                if last > first:
+                    found.append((match[0], TextPart(self, self.outlines[first:last], self.extrusion)))
+            before += len(_line_outlines(plain, properties, path))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class TextPart(Drawing):
+    """Some outlines of a text, placed as all of it is."""
+
+    whole: Text
+    own: list[np.ndarray]
+    extrusion: Extrusion
+
+    def ink(self) -> Hull:
+        return self.whole.ink()
+
+    def draw(self, shape: tuple[int, int], spacing: float, transform: Transform) -> np.ndarray:
+        return polygon_coverage([transform.to_world(outline) for outline in self.own], shape, spacing)
 
 
 def _default_font() -> Path:

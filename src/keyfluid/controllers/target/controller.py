@@ -63,11 +63,13 @@ class Target(Method):
         memory = (2 * MOST_CARRIERS + 6) * faces + len(problem.densities) * per_field
         numbers = TargetNumbers.of(problem)
         goals: Goals | LiquidTarget
+        lines: tuple[str, ...] = ()
         if isinstance(problem.fluid, LiquidFluid):
             goals = LiquidTarget(problem, numbers.strength, numbers.damping, numbers.release)
+            lines = goals.lines
         else:
             goals = Goals(problem, numbers)
-        return TargetPlan(problem=problem, memory_bytes=memory, numbers=numbers, goals=goals)
+        return TargetPlan(problem=problem, memory_bytes=memory, numbers=numbers, goals=goals, lines=lines)
 
     def run(self, plan: Plan, shell: Shell) -> None:
         assert isinstance(plan, TargetPlan)
@@ -152,14 +154,14 @@ class Goals:
             kept = self._kept[name] = (turn, Pull(goal, coefficients, width, blur))
         return kept[1]
 
-    def error(self, frame: int, state: State) -> float:
-        """|rho - rho*| / |rho*| over all fields that are steered; NaN when none is."""
+    def error(self, frame: int, state: State) -> float | None:
+        """|rho - rho*| / |rho*| over all fields that are steered; None when none is."""
         miss = whole = 0.0
         for name, pull in self.pulls(frame).items():
             gap = state[name] - pull.goal.target
             miss += gap.dot(gap)
             whole += pull.goal.target.dot(pull.goal.target)
-        return math.sqrt(miss / whole) if whole > 0 else math.nan
+        return math.sqrt(miss / whole) if whole > 0 else None
 
 
 class _Frame:

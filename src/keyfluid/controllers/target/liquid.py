@@ -38,6 +38,18 @@ class LiquidTarget:
         self.turns = turns(keys, problem.frames, release)
         self._kept: tuple[Turn, int, Field] | None = None
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What a run prints first: the weight that it takes away."""
+        if self.problem.fluid.weight == 0 or not any(turn.blend > 0 for turn in self.turns):
+            return ()
+        free = self.turns[-1].last
+        after = f"; it acts again after frame {free}" if free < self.problem.frames else ""
+        return (
+            f'method "target" switches gravity off while a keyframe acts on the liquid{after}; '
+            'method "adjoint" keeps it on',
+        )
+
     def advance(self, state: State, clock: Clock) -> Advance:
         frame = math.floor(clock.time * self.problem.fps + 1e-6) + 1
         turn = acting(self.turns, frame)

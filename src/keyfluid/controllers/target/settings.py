@@ -49,7 +49,7 @@ class TargetSettings(Table):
     method: Literal["target"] = Field(
         ...,
         description="each keyframe acts from the one before until its frame and hold; its weight, up to 1, is "
-        "its blend, and 0 leaves the smoke free",
+        "its blend, and 0 leaves the smoke free. A liquid has no gravity while a keyframe acts on it",
     )
     strength: Multiplier = Field(
         default=1.0, description="of the driving force: a multiplier of v_f; more arrives earlier"

@@ -30,6 +30,7 @@ class LiquidFluid(Fluid):
 
     name = "liquid"
     drawn_as = "surface"
+    in_bodies = True
 
     gravity: float
     keep_volume: bool

@@ -46,10 +46,13 @@ class Result(TypedDict):
 
     method: str
     status: Status
+    met: NotRequired[bool | None]
+    words: NotRequired[list[str]]
     keyframes: list[KeyScore]
     pictures: NotRequired[list[OtherScore]]
     flows: NotRequired[list[OtherScore]]
     mass_drift: float
+    mass_left: NotRequired[float]
     mass_may_change: NotRequired[list[str]]
     liquid: NotRequired[dict[str, object]]
     accepted_changes: NotRequired[list[str]]

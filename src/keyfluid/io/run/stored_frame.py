@@ -34,6 +34,7 @@ class FrameMeta(TypedDict):
 
     time            of the frame, seconds
     mass, emitted   per field: what there is, and what sources gave since the frame before
+    left            per field, what left through open sides since the frame before; only where there are some
     numbers         of the method; runs from before liquids have none
     force_square    mean square of the force
     error           against the keyframes that come next, None after the last
@@ -47,6 +48,7 @@ class FrameMeta(TypedDict):
     time: float
     mass: dict[str, float]
     emitted: dict[str, float]
+    left: NotRequired[dict[str, float]]
     divergence: float
     numbers: NotRequired[dict[str, float]]
     force_square: float

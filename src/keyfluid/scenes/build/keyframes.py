@@ -8,7 +8,8 @@ Incompressible smoke can be carried, not diluted, so a target should be a rearra
     smoke.initial.mass = "first-key"   the start is resized to the first keyframe of its field, less what
              sources add until then; that keyframe keeps its size
 
-No force gets below the bound |sort(rho0) - sort(rho*)| / |rho*|; emitted smoke counts as full cells.
+No rearrangement of the smoke gets below the bound |sort(rho0) - sort(rho*)| / |rho*|, where emitted smoke counts as
+full cells. Blur, more or less smoke than that from sources, and cells filled in part can.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from keyfluid.scenes.build.sources import LEAST_STROKE, PlacedBody, place
 from keyfluid.scenes.build.start_values import values_present
 from keyfluid.scenes.schema.checks import start_path
 from keyfluid.scenes.schema.scene import KeyframeEntry, Mask, Scene
-from keyfluid.shapes import mass_of, rearrangement_bound
+from keyfluid.shapes import NoRoom, mass_of, rearrangement_bound
 
 HIGH_BOUND = 0.15
 STORED = ("vdb", "npy", "run")
@@ -69,10 +70,15 @@ class FieldPlan:
         )
         self.start = np.zeros(grid.cells)
         self.winds: list[tuple[np.ndarray, tuple[float, ...]]] = []
-        self.bodies: list[PlacedBody] = []
-        """The starts, after sizing."""
+        self.sized: dict[str, PlacedBody] = {}
+        """The starts by their key paths, after sizing."""
         self.first_key: int | None = None
         self.warnings: list[str] = []
+
+    @property
+    def bodies(self) -> list[PlacedBody]:
+        """The starts, after sizing."""
+        return list(self.sized.values())
 
     def emitted(self, frame: int) -> float:
         return sum(s.emitted(frame, self.scene.time.fps, self.grid.spacing) for s in self.sources)
@@ -95,9 +101,11 @@ class FieldPlan:
             except SceneError:
                 raise
             except KeyfluidError as error:
-                raise SceneError(f"{path}.mass", str(error)) from None
+                key = "mass" if "mass" in type(entry).model_fields else "volume"
+                advice = f"; use less {self.scene.fluid.table} or another center" if isinstance(error, NoRoom) else ""
+                raise SceneError(f"{path}.{key}", f"{error}{advice}") from None
             coverage = body.coverage(self.grid)
-            self.bodies.append(body)
+            self.sized[path] = body
             if not coverage.any():
                 raise SceneError(f"{path}.{body.kind}", "has no smoke inside the domain; check center and size")
             if entry.velocity is not None:
@@ -158,11 +166,11 @@ class TargetMaker:
                 per_peak = plan.present(entry.frame) * body.peak / plan.peak
                 body = body.resized(self.grid, per_peak, entry.frame / self.scene.time.fps)
             except KeyfluidError as error:
-                raise SceneError(f"{path}.mass", " ".join(str(error).split())) from None
+                raise SceneError(f"{path}.mass", " ".join(str(error).split()) + self._instead(error)) from None
         self._warn_of_strokes(path, body)
         if any(not source.exact for source in plan.sources):
             self.warnings.append(
-                f"{path}: how much a source with held density gives is estimated; `rate` makes it exact"
+                f"{path}: how much a source with held density gives is estimated; with `rate` it is known"
             )
         for frame in range(entry.frame, (entry.until or entry.frame) + 1):
             self._add_frame(entry, path, body, plan, solids, rule, frame)
@@ -210,6 +218,14 @@ class TargetMaker:
             )
         )
 
+    def _instead(self, error: KeyfluidError) -> str:
+        """What to do about a keyframe that has no room for the fluid; a liquid can't be thinned."""
+        if not isinstance(error, NoRoom):
+            return ""
+        if self.scene.liquid is not None:
+            return "; use less liquid or another center"
+        return "; use less smoke, another center or mass = 'match'"
+
     def _warn_of_strokes(self, path: str, body: PlacedBody) -> None:
         width = body.stroke_cells(self.grid)
         if width is not None and width < LEAST_STROKE:
@@ -234,6 +250,9 @@ class TargetMaker:
             advice = {"keep": "mass = 'resize' helps", "match": "mass = 'resize' helps"}.get(
                 rule, "a finer resolution or larger shapes help"
             )
-            self.warnings.append(f"{path}: no flow gets its relative error below {bound:.2f}; {advice}")
+            self.warnings.append(
+                f"{path}: a rearrangement of the {self.scene.fluid.table} can't get its relative error below "
+                f"{bound:.2f} (blur, sources and partly filled cells can); {advice}"
+            )
         if covered > _CUT:
             self.warnings.append(f"{path}: {100 * covered:.0f} % of it lies inside an obstacle at its frame")

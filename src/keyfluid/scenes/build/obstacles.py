@@ -34,7 +34,7 @@ class Pose:
 
 
 class MovingBody:
-    """One obstacle: its pose and its inside at any time (seconds)."""
+    """One obstacle: its pose and its inside at any time (seconds); source, placement: at its first pose."""
 
     def __init__(self, obstacle: Obstacle, scene: Scene, grid: Grid) -> None:
         self.obstacle, self.grid = obstacle, grid
@@ -49,6 +49,7 @@ class MovingBody:
                 upright_rotation(rotation, obstacle, scene),
                 placement.fit,
             )
+        self.source, self.placement = source, placement
         self._rest = _Rest(source, placement, grid)
         self._angles = self._path_angles(scene)
 

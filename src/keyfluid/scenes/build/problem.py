@@ -8,7 +8,7 @@ fields and the lines to print before a run. Mass (DESIGN.md): see keyframes.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +18,8 @@ import numpy as np
 from keyfluid.errors import KeyfluidError, SceneError, SceneErrors
 from keyfluid.grid import Grid
 from keyfluid.io.budget import memory_of_machine
-from keyfluid.problem import Emission, EngineOptions, Problem
+from keyfluid.problem import Emission, EngineOptions, Keyframe, Problem
+from keyfluid.scenes.build import forewarnings
 from keyfluid.scenes.build.flows import place_flow
 from keyfluid.scenes.build.fluids import fluid_faults, make_fluid
 from keyfluid.scenes.build.keyframes import FieldPlan, TargetMaker
@@ -29,6 +30,7 @@ from keyfluid.scenes.build.pictures import place_picture
 from keyfluid.scenes.build.report import Told, say_nothing
 from keyfluid.scenes.build.sources import PlacedBody, place
 from keyfluid.scenes.build.start_values import velocity_of_starts
+from keyfluid.scenes.schema.bodies import SolidBody
 from keyfluid.scenes.schema.check_bodies import kinds_of
 from keyfluid.scenes.schema.checks import check, start_path
 from keyfluid.scenes.schema.faults import raise_any
@@ -81,6 +83,8 @@ class _Builder:
         self.dtype = np.dtype(scene.simulation.precision)
         self.faults: list[SceneError] = []
         self.warnings: list[str] = []
+        self.placed: list[tuple[str, SolidBody, PlacedBody]] = []
+        """Every body of fluid: its key path, its table, and where it is."""
 
     @contextmanager
     def at(self, path: str) -> Iterator[None]:
@@ -104,7 +108,7 @@ class _Builder:
                 known = {f.name: edit.start(f.name, grid) for f in scene.fluid.field}
         raise_any(self.faults)
         solids = self._solids()
-        sources = self._sources()
+        sources = self._sources(solids)
         starts = self._starts()
         maker = TargetMaker(scene, grid, self.dtype, self.told)
         keys = self._place_keys()
@@ -139,6 +143,7 @@ class _Builder:
         keyframes, fluid = maker.sorted(), make_fluid(scene.fluid)
         start = {name: fluid.initial(grid, self.dtype, plan.start, plan.bodies) for name, plan in plans.items()}
         raise_any(fluid_faults(scene, grid, start, plans, keyframes))
+        self._warn_early(solids, plans, keyframes)
         return BuiltScene(
             scene=scene,
             grid=grid,
@@ -174,6 +179,21 @@ class _Builder:
                     f"domain.size: axis {axis} becomes {made:.4g} m instead of {wanted:.4g} m, a whole number of cells"
                 )
 
+    def _warn_early(self, solids: Obstacles, plans: Mapping[str, FieldPlan], keyframes: Sequence[Keyframe]) -> None:
+        """Forewarnings of all bodies, as they are after sizing."""
+        scene, grid, resolution = self.scene, self.grid, self.scene.domain.resolution
+        bodies = [(path, body, getattr(entry, "invert", None)) for path, entry, body in self.placed]
+        sized = {path: body for plan in plans.values() for path, body in plan.sized.items()}
+        sized |= {key.path: key.body for key in keyframes if isinstance(key.body, PlacedBody)}
+        self.warnings += forewarnings.unsteered(scene)
+        for path, body, inverted in bodies:
+            self.warnings += forewarnings.bright_border(path, body, inverted)
+            self.warnings += forewarnings.thin_body(path, sized.get(path, body), grid, resolution)
+        for i, solid in enumerate(solids.bodies):
+            self.warnings += forewarnings.thin_solid(f"obstacle[{i}]", solid, grid, resolution)
+        present = lambda key: plans[key.field].present(key.frame)  # noqa: E731
+        self.warnings += forewarnings.changing_volume(keyframes, present, scene.fluid.table)
+
     def _solids(self) -> Obstacles | None:
         with self.at("obstacle"):
             solids = Obstacles(self.scene, self.grid, self.dtype, self.told)
@@ -181,14 +201,19 @@ class _Builder:
             return solids
         return None
 
-    def _sources(self) -> list[Emission]:
+    def _sources(self, solids: Obstacles | None) -> list[Emission]:
         scene, found = self.scene, []
+        still = solids(0.0) if solids is not None and not solids.move else None
         for i, entry in enumerate(scene.source):
             self.told("drawing source", i + 1, len(scene.source))
             with self.at(f"source[{i}].{kinds_of(entry)[0]}"):
-                mask = np.clip(place(entry, scene).coverage(self.grid), 0.0, 1.0)
+                placed = place(entry, scene)
+                self.placed.append((f"source[{i}]", entry, placed))
+                mask = np.clip(placed.coverage(self.grid), 0.0, 1.0)
                 if not mask.any():
                     raise KeyfluidError("lies outside the domain; check center and size")
+                if still is not None:
+                    mask = self._outside(f"source[{i}]", mask, still.solid)
                 held = None if entry.rate is not None else (entry.density if entry.density is not None else 1.0)
                 found.append(
                     Emission(
@@ -202,6 +227,15 @@ class _Builder:
                     )
                 )
         return found
+
+    def _outside(self, path: str, mask: np.ndarray, solid: np.ndarray) -> np.ndarray:
+        """A source's region without what lies inside obstacles, where it would give nothing."""
+        lost = float(mask[solid].sum() / mask.sum())
+        if lost > 1 - 1e-9:
+            raise KeyfluidError("lies inside an obstacle; move one of them")
+        if lost > 0.01:
+            self.warnings.append(f"{path}: {100 * lost:.0f} % of it lies inside an obstacle and gives nothing")
+        return np.where(solid, 0.0, mask)
 
     def _starts(self) -> list[tuple[int, PlacedBody]]:
         entries: Sequence[Initial | LiquidInitial] = self.scene.fluid.initial
@@ -218,6 +252,7 @@ class _Builder:
                         f"{entry.density:g} times the largest value of the file, {placed.peak:.3g}, is more than "
                         f"{LARGEST_DENSITY:g}; give a smaller one",
                     )
+                self.placed.append((start_path(self.scene, i), entry, placed))
                 found.append((i, placed))
         return found
 
@@ -229,5 +264,6 @@ class _Builder:
                 placed = place(entry, self.scene)
                 if placed.leaves_domain(self.grid, entry.frame / self.scene.time.fps)[0]:
                     raise KeyfluidError("lies outside the domain; check center and size")
+                self.placed.append((f"keyframe[{i}]", entry, placed))
                 found.append((i, placed))
         return found

@@ -89,6 +89,18 @@ class PlacedBody:
         frame = Mesh(vertices, faces, np.ones(len(faces), bool), self.source.box)
         return frame.transform(grid.size, self.placement).to_world(vertices), faces
 
+    @property
+    def words(self) -> str | None:
+        """What a text says, in one line."""
+        return " ".join(self.source.text.split()) if isinstance(self.source, Text) else None
+
+    def parts(self, grid: Grid) -> list[tuple[str, np.ndarray]]:
+        """The words of a text, or the letters of one word, each with its coverage; nothing for other bodies."""
+        if not isinstance(self.source, Text):
+            return []
+        drawn = [(name, part.rasterize(grid.cells, grid.spacing, self.placement)) for name, part in self.source.parts()]
+        return [(name, share) for name, share in drawn if share.any()]
+
     def leaves_domain(self, grid: Grid, time: float = 0.0) -> tuple[bool, bool]:
         """Is it wholly outside the domain, and partly, by more than a cell?"""
         lower, upper = self.source.bounds(grid.cells, grid.spacing, self.placement, time)

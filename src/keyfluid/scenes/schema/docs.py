@@ -75,12 +75,17 @@ Mass is density times volume (area in 2D). Incompressible smoke can be carried, 
 only be reached if its values are a rearrangement of the smoke's. `mass = "resize"` makes it so: it scales the
 target about its centre until, at the smoke's peak density, it has the mass of the smoke present at that
 frame, what sources have added included. `initial.mass = "first-key"` goes the other way: the start is sized
-to the first keyframe of its field, which keeps its size. What a source with `rate` adds is exact; for one
-with held `density` it is an estimate (its content, and what its own velocity carries out).
+to the first keyframe of its field, which keeps its size. What a source with `rate` adds is known beforehand; for
+one with held `density` it is an estimate (its content, and what its own velocity carries out). Neither is what there
+is at the keyframe: smoke leaves through open sides, and advection by interpolation (every method but `target` and
+`particles`) loses or gains some on the way, most where forces are strong. `mass_ratio` in result.json says how much
+was there.
 
-Before a run keyfluid prints the bound |sort(rho0) - sort(rho*)| / |rho*| for each keyframe: no flow has a
-smaller relative error. It also warns of text with strokes thinner than 5 cells, with the resolution that
-would do.
+Where the bound |sort(rho0) - sort(rho*)| / |rho*| of a keyframe is high, keyfluid prints it before the run: no
+rearrangement of the smoke has a smaller relative error. Blur, sources and cells that are filled in part are not
+rearrangements, and a run can end below it. It also warns of keyframes that nothing steers to (`method = "none"`), of
+targets whose volume changes from keyframe to keyframe, of pictures with a bright border (paper, not smoke), of bodies
+thinner than the grid can hold and of text with strokes thinner than 5 cells, with the resolution that would do.
 """
 
 _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [

@@ -71,7 +71,8 @@ def _message(detail: Any, path: list[Step], data: dict[str, Any], model: type[Ba
     if kind == "wants":
         return f"{short(value)} is not allowed; give {detail['ctx']['text']}"
     if kind == "extra_forbidden":
-        return _unknown(str(path[-1]), known_keys(model, path[:-1], data), len(path) == 1)
+        key, known = str(path[-1]), known_keys(model, path[:-1], data)
+        return _of_other_methods(key, path[:-1], data, model) or _unknown(key, known, len(path) == 1)
     if kind == "missing":
         return "is missing; add it"
     if kind in ("literal_error", "union_tag_invalid"):
@@ -107,6 +108,19 @@ def _unknown(key: str, known: list[str], at_top: bool) -> str:
     return f"unknown key; {what}: {', '.join(known)}"
 
 
+def _of_other_methods(key: str, path: Sequence[Step], data: Any, model: type[BaseModel]) -> str | None:
+    """The methods that have a key which the chosen one does not; None if none has."""
+    if list(path) != ["control"]:
+        return None
+    methods = {get_args(one.model_fields["method"].annotation)[0]: one for one in _models_at(model, path)}
+    chosen = data["control"].get("method", "none")
+    owners = [f'"{name}"' for name, one in methods.items() if key in one.model_fields]
+    if not owners:
+        return None
+    which = f"method {owners[0]}" if len(owners) == 1 else f"the methods {', '.join(owners[:-1])} and {owners[-1]}"
+    return f'is a key of {which}, not of "{chosen}"; remove it, or change control.method'
+
+
 def _path_in(data: Any, loc: Sequence[Any], kind: str) -> list[Step]:
     """pydantic's location without names of union members and invented indices, which the file does not have."""
     path: list[Step] = []
@@ -127,18 +141,25 @@ def _path_in(data: Any, loc: Sequence[Any], kind: str) -> list[Step]:
 
 def known_keys(model: type[BaseModel], path: Sequence[Any], data: Any) -> list[str]:
     """The keys of the table at a path."""
-    models: list[type[BaseModel]] = [model]
+    models = _models_at(model, path)
     node = data
     for step in path:
         node = node[step]
-        if isinstance(step, str):
-            models = [
-                m for one in models if step in one.model_fields for m in _models_in(one.model_fields[step].annotation)
-            ]
     if isinstance(node, dict) and len(models) > 1:
         chosen = [m for m in models if node.get("method") in get_args(m.model_fields["method"].annotation)]
         models = chosen or models
     return sorted({key for one in models for key in one.model_fields})
+
+
+def _models_at(model: type[BaseModel], path: Sequence[Any]) -> list[type[BaseModel]]:
+    """What may stand at a path."""
+    models = [model]
+    for step in path:
+        if isinstance(step, str):
+            models = [
+                m for one in models if step in one.model_fields for m in _models_in(one.model_fields[step].annotation)
+            ]
+    return models
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:

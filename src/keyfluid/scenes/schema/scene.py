@@ -123,7 +123,9 @@ class Source(Body):
         default=None, description="the region is held at this density; default 1 unless `rate` is given"
     )
     rate: Positive | None = Field(
-        default=None, description="density added per second inside the region, instead of `density`"
+        default=None,
+        description="density added per second inside the region, instead of `density`: what the source gives is then "
+        "known beforehand, though not what the flow keeps of it",
     )
     velocity: Vector | None = Field(
         default=None, description="the air in the region is held at it, m/s; default: left alone"
