@@ -174,7 +174,12 @@ class Recorder:
 
     def write_result(self, status: Status) -> None:
         if self.folder is not None:
-            self.folder.write_result(self.result(status))
+            self.write(self.result(status))
+
+    def write(self, result: Result) -> None:
+        """result.json, where the run has a folder."""
+        if self.folder is not None:
+            self.folder.write_result(result)
             self._result_written = time.perf_counter()
 
 

@@ -12,10 +12,11 @@ from keyfluid.controllers.method import Plan
 from keyfluid.controllers.shell import Stopped
 from keyfluid.errors import KeyfluidError, SceneError, WorkerDied
 from keyfluid.io.atomic import DiskError
-from keyfluid.io.run.result_file import Result, Status
+from keyfluid.io.run.result_file import Result
 from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.rollout.allocation import give_back_large_arrays
 from keyfluid.runs.changes import go_on_with
+from keyfluid.runs.expected import expected_seconds
 from keyfluid.runs.frames import Frames
 from keyfluid.runs.new_folder import adopted_folder, new_folder
 from keyfluid.runs.other_runs import open_other_run
@@ -24,11 +25,12 @@ from keyfluid.runs.progress import Listener, Reporter, after_a_second
 from keyfluid.runs.recorder import Recorder
 from keyfluid.runs.restoration import Restoration
 from keyfluid.runs.run_shell import RunShell
+from keyfluid.runs.time_left import TimeLeft
 from keyfluid.runs.watch import SceneWatch
 from keyfluid.scenes import Scene, load_scene
 from keyfluid.scenes.build.problem import BuiltScene, build
 from keyfluid.scenes.schema.checks import all_bodies
-from keyfluid.threads import available, set_threads
+from keyfluid.threads import available, set_processes, set_threads
 
 SMALL_GRID = 150_000
 """Cells below which a second thread mostly waits: 128 x 192 took 0.9 s with one and 3 s with two on a busy machine."""
@@ -75,8 +77,9 @@ def run(
 
 
 def choose_threads(problem: BuiltScene, wanted: int | None) -> None:
-    """As many threads as requested; by default one for small grids and all cores for others."""
+    """As many threads as requested; by default one for small grids and all cores for others, which may all draw."""
     set_threads(wanted if wanted is not None else 1 if problem.grid.count < SMALL_GRID else available())
+    set_processes(wanted if wanted is not None else available())
 
 
 def run_problem(
@@ -87,15 +90,24 @@ def run_problem(
     should_stop: Callable[[], bool] = lambda: False,
     watch: Callable[[RunFolder], SceneWatch] | None = None,
     plan: Plan | None = None,
+    announce: Callable[[float], None] | None = None,
 ) -> RunResult:
     """Run what `build` made of a scene; `watch` makes, of the run's folder, what looks after [control] meanwhile.
 
-    plan: of this problem, where it was made before (`plan_run`).
+    plan: of this problem, where it was made before (`plan_run`)
+    announce: called before the run with the seconds that it will take, measured on its first frames or iterations
     """
     _keep_apart(problem.scene, folder)
     plan = plan or plan_run(problem)
     place = new_folder(folder, problem.scene, overwrite) if folder is not None else None
-    shell = RunShell(Recorder(problem, place), Reporter(progress, should_stop))
+    try:
+        expected = {} if announce is None or place is None else _announced(problem, should_stop, announce)
+        shell = RunShell(Recorder(problem, place), Reporter(progress, should_stop, TimeLeft(expected)))
+    except BaseException:
+        if place is not None:
+            place.abandon()
+            place.close()
+        raise
     try:
         if watch is not None and place is not None:
             shell.watch = watch(place)
@@ -107,6 +119,17 @@ def run_problem(
     finally:
         if place is not None:
             place.close()
+
+
+def _announced(
+    problem: BuiltScene, should_stop: Callable[[], bool], announce: Callable[[float], None]
+) -> dict[str, float]:
+    """The seconds of each phase, announced; none where the method fails at its first steps, which the run will tell."""
+    with suppress(KeyfluidError):
+        expected = expected_seconds(problem, plan_run(problem), should_stop)
+        announce(sum(expected.values()))
+        return expected
+    return {}
 
 
 def plan_run(problem: BuiltScene) -> Plan:
@@ -182,17 +205,19 @@ def _go(shell: RunShell, plan: Plan) -> RunResult:
     recorder, reporter = shell.recorder, shell.reporter
     folder, problem = recorder.folder, recorder.problem
     give_back_large_arrays()
-    status: Status
+    final: Result | None = None
     try:
         recorder.write_result("running")
         controller_for(problem.method).run(plan, shell)
         reporter.check_stop()
         recorder.score()
         if folder is not None:
-            Outputs(problem, recorder.frames, folder, reporter.wrote).write_all(recorder.result("finished"))
-        status = "finished"
+            outputs = Outputs(problem, recorder.frames, folder, reporter.wrote, check=reporter.check_stop)
+            final = outputs.write_all(lambda: recorder.result("finished"))
+        else:
+            final = recorder.result("finished")
     except Stopped:
-        status = "stopped"
+        pass
     except OSError as error:
         # Not one of our files: a compiled kernel in Numba's cache, a mesh on a share that went away.
         _leave_word(recorder)
@@ -200,8 +225,10 @@ def _go(shell: RunShell, plan: Plan) -> RunResult:
     except KeyfluidError as error:
         _leave_word(recorder)
         raise _to_resume(error, recorder) from None
-    recorder.write_result(status)
-    return RunResult(recorder.result(status), recorder.frames, problem, None if folder is None else folder.path)
+    # The report shows the same numbers, so they are made once.
+    result = final if final is not None else recorder.result("stopped")
+    recorder.write(result)
+    return RunResult(result, recorder.frames, problem, None if folder is None else folder.path)
 
 
 def _to_resume(error: KeyfluidError, recorder: Recorder) -> KeyfluidError:

@@ -58,8 +58,9 @@ def _checked(content: dict[str, Any], folder: Path, overrides: Sequence[str]) ->
 
 
 def preview(scene: Scene, resolution: int) -> Scene:
-    """The same scene on a coarser (or finer) grid, and nothing else changed."""
-    return scene_from(dump_data(scene), None, [f"domain.resolution={resolution}"])
+    """The same scene on a coarser (or finer) grid, its film a draft unless the scene says otherwise."""
+    drawn = "draft" if scene.output.film is None else scene.output.film
+    return scene_from(dump_data(scene), None, [f"domain.resolution={resolution}", f"output.film={drawn}"])
 
 
 def dump_data(scene: Scene) -> dict[str, Any]:
