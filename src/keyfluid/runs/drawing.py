@@ -15,10 +15,10 @@ from keyfluid.scenes.build.problem import BuiltScene
 from keyfluid.threads import processes
 
 WORTH = 8.0
-"""Seconds of drawing from which processes are started: each takes two or three to import what it needs."""
+"""Processor seconds of drawing from which processes are started."""
 
 START = 3.0
-"""Seconds that the start of the processes takes, for the estimate."""
+"""Processor seconds that a process takes to import what it needs."""
 
 _TOGETHER = 8
 """Frames that one process draws in a row where a picture reads the frames before it, of markers."""
@@ -32,9 +32,9 @@ def draw(film: Film, check: Callable[[], None]) -> None:
     missing, store = film.missing, film.frames.store
     if not missing:
         return
-    began = time.perf_counter()
+    began = time.process_time()
     film[film.indices.index(missing[0])]
-    left = (time.perf_counter() - began) * (len(missing) - 1)
+    left = (time.process_time() - began) * (len(missing) - 1)
     count = workers_for(left, len(missing) - 1)
     if count > 1 and isinstance(store, FrameFiles):
         _draw_by_crew(film, store, missing[1:], count, check)
@@ -44,7 +44,7 @@ def draw(film: Film, check: Callable[[], None]) -> None:
 
 
 def workers_for(seconds: float, frames: int) -> int:
-    """Processes for pictures that would take one process so long."""
+    """Processes for pictures that take so many processor seconds."""
     return min(processes(), frames) if seconds > WORTH else 1
 
 

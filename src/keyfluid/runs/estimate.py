@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 
 from keyfluid.controllers.method import Plan
+from keyfluid.runs.busy import busy
 from keyfluid.scenes.build.problem import BuiltScene
 
 _COMPILATION = {"none": 40, "target": 60, "particles": 60, "adjoint": 90, "spectral": 90, "spacetime": 90}
 """Seconds of a core that an empty kernel cache takes to fill, pictures included (benchmarks/compile_time.py)."""
-
-_LOOK = 0.05
 
 
 @dataclass(frozen=True)
@@ -51,15 +49,7 @@ def likely_steps(problem: BuiltScene) -> int:
 
 def compiling_line(method: str) -> str:
     """For the first run of its kind on a machine."""
-    return f"first run: compiling the kernels of {method!r}, up to {time_words(_busy() * _COMPILATION[method])}"
-
-
-def _busy() -> float:
-    """How many times longer work takes now than if this process had a core for itself."""
-    began, processor = time.perf_counter(), time.process_time()
-    while time.process_time() - processor < _LOOK:
-        pass
-    return (time.perf_counter() - began) / _LOOK
+    return f"first run: compiling the kernels of {method!r}, up to {time_words(busy() * _COMPILATION[method])}"
 
 
 def size_words(count: float) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from keyfluid.kernels.compiling import compiled_seconds
 from keyfluid.render import save_png, video_available, write_gif, write_mp4, write_webp
+from keyfluid.runs.busy import busy
 from keyfluid.runs.drawing import START, workers_for
 from keyfluid.runs.frames import Frames
 from keyfluid.runs.mesh_files import write_mesh
@@ -56,8 +57,9 @@ def output_seconds(problem: BuiltScene, frames: Frames, index: int) -> dict[str,
 
 def drawing_seconds(one: float, count: int) -> float:
     """Of `count` pictures, shared out to processes where that is done."""
-    workers = workers_for(one * (count - 1), count - 1)
-    return one * count if workers == 1 else one + START + one * (count - 1) / workers
+    factor = busy()
+    workers = workers_for(one * (count - 1) / factor, count - 1)
+    return one * count if workers == 1 else one + factor * START + one * (count - 1) / workers
 
 
 def seconds_of(work: Callable[[], object]) -> float:
