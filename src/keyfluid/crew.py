@@ -29,10 +29,11 @@ class Crew:
     """Processes that wait for tasks, and a thread of this one to talk to each.
 
     check: called while answers are awaited; it raises to stop
+    job: sent to each of them before its first task, if it is not None; no answer is awaited
     """
 
-    def __init__(self, module: str, count: int, check: Callable[[], None]) -> None:
-        self._check = check
+    def __init__(self, module: str, count: int, check: Callable[[], None], job: object = None) -> None:
+        self._check, self._job = check, job
         command = [sys.executable, "-m", module, str(os.getpid())]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         self._processes = [
@@ -44,12 +45,8 @@ class Crew:
         self._idle: SimpleQueue[subprocess.Popen[bytes]] = SimpleQueue()
         for process in self._processes:
             self._idle.put(process)
+        self._uninformed = set(self._processes) if job is not None else set()
         self._threads = ThreadPoolExecutor(count)
-
-    def tell_all(self, message: object) -> None:
-        """Send a message to every worker, before its first task; no answer is awaited."""
-        for process in self._processes:
-            self._send(process, message)
 
     def answers(self, tasks: Iterable[object]) -> Iterator[Any]:
         """What the workers answer, in the order of the tasks; raises the KeyfluidError that one of them met."""
@@ -59,25 +56,22 @@ class Crew:
 
     def _ask(self, task: object) -> object:
         process = self._idle.get()
+        assert process.stdin is not None
         assert process.stdout is not None
         try:
-            self._send(process, task)
+            if process in self._uninformed:
+                self._uninformed.discard(process)
+                pickle.dump(self._job, process.stdin)
+            pickle.dump(task, process.stdin)
+            process.stdin.flush()
             answer = pickle.load(process.stdout)
         except (OSError, EOFError, pickle.UnpicklingError):
-            raise _died() from None
+            raise WorkerDied("a worker process died, possibly out of memory; use --threads 1") from None
         finally:
             self._idle.put(process)
         if isinstance(answer, Exception):
             raise answer
         return answer
-
-    def _send(self, process: subprocess.Popen[bytes], message: object) -> None:
-        assert process.stdin is not None
-        try:
-            pickle.dump(message, process.stdin)
-            process.stdin.flush()
-        except OSError:
-            raise _died() from None
 
     def _wait(self, future: Future[object]) -> object:
         while True:
@@ -99,15 +93,11 @@ class Crew:
                     pipe.close()
 
 
-def _died() -> WorkerDied:
-    return WorkerDied("a worker process died, possibly out of memory; use --threads 1")
-
-
 def serve(answer: Callable[[Any, Callable[[], bool]], object]) -> None:
     """In a worker: answer tasks until there are no more.
 
-    answer: called with a task and a function that tells whether the parent is gone; None says that the task was a
-    message, or that it was given up because the parent is gone.
+    answer: called with the job or a task, and a function that tells whether the parent is gone; gives None for the
+    job, and where it gave up because the parent is gone
     """
     answers, parent = sys.stdout.buffer, int(sys.argv[1])
     sys.stdout = sys.stderr
@@ -121,6 +111,10 @@ def serve(answer: Callable[[Any, Callable[[], bool]], object]) -> None:
             found = answer(task, lambda: os.getppid() != parent)
         except KeyfluidError as error:
             found = error
-        if found is not None:
+        if found is None:
+            continue
+        try:
             pickle.dump(found, answers)
             answers.flush()
+        except BrokenPipeError:  # nobody waits for it any more
+            return

@@ -55,9 +55,9 @@ def _draw_by_crew(film: Film, store: FrameFiles, indices: list[int], count: int,
     problem = replace(film.painter.problem, keyframes=[], pictures=[], flows=[], edit=None)
     size = _TOGETHER if film.painter.draws_markers else 1
     parts = [tuple(indices[first : first + size]) for first in range(0, len(indices), size)]
-    crew = Crew("keyfluid.runs.drawing", min(count, len(parts)), check)
+    job = _Job(problem, film.painter.size, to_read)
+    crew = Crew("keyfluid.runs.drawing", min(count, len(parts)), check, job)
     try:
-        crew.tell_all(_Job(problem, film.painter.size, to_read))
         for part, pictures in zip(parts, crew.answers(parts)):
             for index, packed in zip(part, pictures):
                 film.take(index, packed)

@@ -7,7 +7,6 @@ the machine and what else runs on it; and what has to be compiled is compiled be
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import NamedTuple
 from keyfluid.controllers import controller_for
 from keyfluid.controllers.method import Plan
 from keyfluid.controllers.shell import Stopped
-from keyfluid.kernels.compiling import compiled_seconds
+from keyfluid.kernels.compiling import clock_without_compilation
 from keyfluid.problem import FrameRecord
 from keyfluid.runs.estimate import likely_steps
 from keyfluid.runs.new_folder import new_folder
@@ -35,7 +34,7 @@ _DEAR = 5.0
 
 
 class Report(NamedTuple):
-    """When a method reported, without compilation, and its work done and left."""
+    """Seconds until a method reported, without compilation, and its work done and left."""
 
     seconds: float
     done: float
@@ -56,7 +55,7 @@ def expected_seconds(problem: BuiltScene, plan: Plan, should_stop: Callable[[], 
             steps = [len(meta["step_seconds"]) for meta in recorder.metas.values() if meta["index"] > 0]
         finally:
             place.close()
-    method = method_seconds(timed.reports) * plan.likely * _growth(problem, steps)
+    method = timed.seconds() * plan.likely * _growth(problem, steps)
     return {METHOD: method, **outputs}
 
 
@@ -87,12 +86,21 @@ class _Timed(Reporter):
 
     def __init__(self, should_stop: Callable[[], bool]) -> None:
         super().__init__(None, lambda: should_stop() or known_pace(self.reports))
-        self._began = time.perf_counter() - compiled_seconds()
+        self._began = self._last = clock_without_compilation()
         self.reports: list[Report] = []
 
     def step(self, progress: Progress, work: tuple[float, float] | None = None) -> None:
         done, left = work or (progress.done, progress.total - progress.done)
-        self.reports.append(Report(time.perf_counter() - compiled_seconds() - self._began, done, left))
+        self._last = clock_without_compilation()
+        self.reports.append(Report(self._last.since(self._began).processor, done, left))
+
+    def seconds(self) -> float:
+        """Of all the method's work: processor seconds of the reports, as many on the wall as in the whole try.
+
+        The reports are too close together for the wall: a busy machine gives a process its turn now and then.
+        """
+        taken = self._last.since(self._began)
+        return method_seconds(self.reports) * taken.wall / max(taken.processor, 1e-6)
 
 
 def _growth(problem: BuiltScene, steps: list[int]) -> float:

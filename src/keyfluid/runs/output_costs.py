@@ -1,17 +1,19 @@
-"""Seconds that the outputs of a run will take, from one file of each kind written for a try."""
+"""Seconds that the outputs of a run will take, from one file of each kind written for a try.
+
+Each try takes some hundredths of a second, in which a busy machine may or may not let this process run. So they are
+measured in processor seconds, and become seconds on the wall by the ratio of both over all tries together.
+"""
 
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from keyfluid.kernels.compiling import compiled_seconds
+from keyfluid.kernels.compiling import clock_without_compilation
 from keyfluid.render import save_png, video_available, write_gif, write_mp4, write_webp
-from keyfluid.runs.busy import busy
 from keyfluid.runs.drawing import START, workers_for
 from keyfluid.runs.frames import Frames
 from keyfluid.runs.mesh_files import write_mesh
@@ -22,10 +24,10 @@ from keyfluid.runs.vdb_files import write_frame
 from keyfluid.scenes.build.problem import BuiltScene
 
 _REPORT = 1.0
-"""Seconds for charts, force maps and the strip, beside its pictures; about."""
+"""Processor seconds for charts, force maps and the strip, beside its pictures; about."""
 
 _QUICK = 1.0
-"""Seconds below which a try is repeated: the first one also loads what it needs."""
+"""Processor seconds below which a try is repeated: the first one also loads what it needs."""
 
 _FILM = 3
 """Pictures of the film that is encoded for a try."""
@@ -34,10 +36,11 @@ _FILM = 3
 def output_seconds(problem: BuiltScene, frames: Frames, index: int) -> dict[str, float]:
     """Of each kind of output, in the order they are written; `index`: a frame to try them on."""
     painter, count, kinds = Painter(problem), problem.frames + 1, kinds_of(problem)
+    began = clock_without_compilation()
     pictures: list[Picture] = []
     # The frame before comes first: pictures of markers keep its light.
     places = iter([index - 1 if index - 1 in frames.store.indices() else index])
-    one = seconds_of(lambda: pictures.append(painter.frame(frames, next(places, index))))
+    picture = processor_seconds(lambda: pictures.append(painter.frame(frames, next(places, index))))
     with tempfile.TemporaryDirectory(prefix="keyfluid-") as folder:
         path = Path(folder) / "file"
         tries: dict[Kind, Callable[[], object]] = {
@@ -46,31 +49,30 @@ def output_seconds(problem: BuiltScene, frames: Frames, index: int) -> dict[str,
             "mesh": lambda: write_mesh(path, problem, frames[index]),
             "png": lambda: save_png(path, pictures[-1]),
         }
-        found: dict[Kind, float] = {kind: count * seconds_of(tries[kind]) for kind in tries if kind in kinds}
+        found: dict[Kind, float] = {kind: count * processor_seconds(tries[kind]) for kind in tries if kind in kinds}
         if "video" in kinds:
-            found["video"] = count / _FILM * seconds_of(lambda: _encode(path, pictures[-1], problem.fps))
-    found["picture"] = drawing_seconds(one, count)
+            found["video"] = count / _FILM * processor_seconds(lambda: _encode(path, pictures[-1], problem.fps))
+    found["picture"] = drawing_seconds(picture, count)
     keys = min(STRIP_FRAMES, len({key.frame for key in problem.keyframes}))
-    found["report"] = _REPORT + one * (keys if "picture" in kinds else STRIP_FRAMES + 2 * keys)
-    return {str(kind): found[kind] for kind in kinds}
+    found["report"] = _REPORT + picture * (keys if "picture" in kinds else STRIP_FRAMES + 2 * keys)
+    taken = clock_without_compilation().since(began)
+    return {str(kind): found[kind] * taken.wall / max(taken.processor, 1e-6) for kind in kinds}
 
 
-def drawing_seconds(one: float, count: int) -> float:
+def drawing_seconds(picture: float, count: int) -> float:
     """Of `count` pictures, shared out to processes where that is done."""
-    factor = busy()
-    workers = workers_for(one * (count - 1) / factor, count - 1)
-    return one * count if workers == 1 else one + factor * START + one * (count - 1) / workers
+    workers = workers_for(picture * (count - 1), count - 1)
+    return picture * count if workers == 1 else picture + START + picture * (count - 1) / workers
 
 
-def seconds_of(work: Callable[[], object]) -> float:
-    """Seconds that something takes once it is compiled and loaded."""
+def processor_seconds(work: Callable[[], object]) -> float:
+    """That something takes once it is compiled and loaded."""
     taken = 0.0
     for _ in range(2):
-        began, before = time.perf_counter(), compiled_seconds()
+        began = clock_without_compilation()
         work()
-        compiled = compiled_seconds() - before
-        taken = max(time.perf_counter() - began - compiled, 0.0)
-        if taken > _QUICK and compiled == 0.0:
+        taken = clock_without_compilation().since(began).processor
+        if taken > _QUICK:
             break
     return taken
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from math import inf
 
 from keyfluid.controllers.shell import Checkpoint, Settings
+from keyfluid.errors import KeyfluidError
 from keyfluid.problem import FrameRecord
 from keyfluid.runs.output_costs import output_seconds
 from keyfluid.runs.preview import Preview
@@ -80,7 +82,8 @@ class RunShell:
         if share < self._next_try or time.perf_counter() - self._began < _PATIENCE * self._try_took:
             return
         began = time.perf_counter()
-        known.update(output_seconds(recorder.problem, recorder.frames, recorder.last_frame))
+        with suppress(KeyfluidError):  # the outputs themselves will say what is wrong
+            known.update(output_seconds(recorder.problem, recorder.frames, recorder.last_frame))
         self._try_took = time.perf_counter() - began
         self._next_try = next((s for s in _TRIES if s > share), inf)
 
