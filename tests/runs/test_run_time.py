@@ -80,6 +80,19 @@ def test_units_of_unlike_cost_are_weighed():
         assert told is None or told == pytest.approx(sum(costs[done:]))
 
 
+def test_a_pause_is_not_the_pace():
+    """Ten seconds for pictures of an unfinished film, between two iterations."""
+    clock = Clock()
+    left = TimeLeft({}, clock)
+    for done in range(1, 5):
+        clock.now += 1.0
+        left.at(METHOD, done, 20 - done)
+    clock.now += 10.0
+    left.pause(10.0)
+    clock.now += 1.0
+    assert left.at(METHOD, 5, 15) == pytest.approx(15.0)
+
+
 def test_phases_follow_each_other():
     clock = Clock()
     left = TimeLeft({METHOD: 5.0, "vdb": 1.0, "picture": 10.0, "video": 3.0, "report": 1.0}, clock)

@@ -23,8 +23,9 @@ from keyfluid.runs.ply_files import write_points
 from keyfluid.runs.vdb_files import write_frame
 from keyfluid.scenes.build.problem import BuiltScene
 
-_REPORT = 1.0
-"""Processor seconds for charts, force maps and the strip, beside its pictures; about."""
+_REPORT, _SCORE, _FILMS = 0.5, 0.5, 0.2
+"""Processor seconds for charts, force maps and the strip, beside its pictures, for scoring keyframes,
+and for the ends of two films; about."""
 
 _QUICK = 1.0
 """Processor seconds below which a try is repeated: the first one also loads what it needs."""
@@ -51,12 +52,15 @@ def output_seconds(problem: BuiltScene, frames: Frames, index: int) -> dict[str,
         }
         found: dict[Kind, float] = {kind: count * processor_seconds(tries[kind]) for kind in tries if kind in kinds}
         if "video" in kinds:
-            found["video"] = count / _FILM * processor_seconds(lambda: _encode(path, pictures[-1], problem.fps))
+            found["video"] = _FILMS + count / _FILM * processor_seconds(
+                lambda: _encode(path, pictures[-1], problem.fps)
+            )
     found["picture"] = drawing_seconds(picture, count)
     keys = min(STRIP_FRAMES, len({key.frame for key in problem.keyframes}))
     found["report"] = _REPORT + picture * (keys if "picture" in kinds else STRIP_FRAMES + 2 * keys)
     taken = clock_without_compilation().since(began)
-    return {str(kind): found[kind] * taken.wall / max(taken.processor, 1e-6) for kind in kinds}
+    times = {"score": _SCORE if problem.keyframes else 0.0, **{str(kind): found[kind] for kind in kinds}}
+    return {phase: seconds * taken.wall / max(taken.processor, 1e-6) for phase, seconds in times.items()}
 
 
 def drawing_seconds(picture: float, count: int) -> float:

@@ -32,7 +32,7 @@ class RunShell:
         self.has_frames, self.checkpoint = recorder.has_frames, recorder.checkpoint
         self._began, self._try_took = time.perf_counter(), 0.0
         self._next_try = _TRIES[1] if reporter.time_left.expected else _TRIES[0]
-        self.log, self.count, self.show = recorder.log, recorder.count, self.preview.show
+        self.log, self.count = recorder.log, recorder.count
 
     @property
     def restored(self) -> Checkpoint | None:
@@ -50,6 +50,11 @@ class RunShell:
         self.recorder.frame(record)
         if self.watch is not None:
             self.watch.show(self.recorder.frames, record.index)
+
+    def show(self, since: float | None = None) -> None:
+        began = time.perf_counter() if since is None else since
+        self.preview.show(since)
+        self.reporter.time_left.pause(time.perf_counter() - began)
 
     def note(self, text: str, about: str = "") -> None:
         if self.recorder.note(text, about):
@@ -85,6 +90,7 @@ class RunShell:
         with suppress(KeyfluidError):  # the outputs themselves will say what is wrong
             known.update(output_seconds(recorder.problem, recorder.frames, recorder.last_frame))
         self._try_took = time.perf_counter() - began
+        self.reporter.time_left.pause(self._try_took)
         self._next_try = next((s for s in _TRIES if s > share), inf)
 
     def control(self, current: Settings) -> Settings:

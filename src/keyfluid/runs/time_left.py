@@ -39,6 +39,11 @@ class TimeLeft:
         here = self._here(now, done, left)
         return None if here is None else here + self._later(phase)
 
+    def pause(self, seconds: float) -> None:
+        """Something else took this long, which says nothing about the pace: pictures of a film that is not finished."""
+        self._began += seconds
+        self._reports = [(at + seconds, done) for at, done in self._reports]
+
     def _here(self, now: float, done: float, left: float) -> float | None:
         """Of the phase: what its pace says, and at its start what was expected."""
         pace, total = self._pace(now), done + left
