@@ -106,9 +106,9 @@ size = 64
 
 def test_a_preview_is_drawn_as_a_draft():
     scene = load_scene(LIQUID)
-    assert scene.output.film is None
-    assert preview(scene, 8).output.film == "draft"
-    assert preview(load_scene(LIQUID + 'film = "final"\n'), 8).output.film == "final"
+    assert scene.output.film is preview(scene, 8).output.film is None
+    assert preview(scene, 8, draft=True).output.film == "draft"
+    assert preview(load_scene(LIQUID + 'film = "final"\n'), 8, draft=True).output.film == "final"
 
 
 def test_a_draft_is_smaller_and_takes_fewer_rays(monkeypatch):

@@ -29,7 +29,10 @@ Threads = Annotated[
 ]
 Preview = Annotated[
     int | None,
-    typer.Option(metavar="[RESOLUTION]", help="Run on a coarser grid; without a number: half the scene's resolution."),
+    typer.Option(
+        metavar="[RESOLUTION]",
+        help="Run on a coarser grid and draw a draft; without a number: half the scene's resolution.",
+    ),
 ]
 Start = Annotated[
     Path | None,
@@ -180,7 +183,7 @@ def _previewed(scene: Scene, resolution: int | None) -> Scene:
 
     if resolution is None:
         return scene
-    return preview(scene, resolution or max(16, scene.domain.resolution // 2))
+    return preview(scene, resolution or max(16, scene.domain.resolution // 2), draft=True)
 
 
 def _run_scene(

@@ -124,8 +124,8 @@ def run_problem(
 def _announced(
     problem: BuiltScene, should_stop: Callable[[], bool], announce: Callable[[float], None]
 ) -> dict[str, float]:
-    """The seconds of each phase, announced; none where the method fails at its first steps, which the run will tell."""
-    with suppress(KeyfluidError):
+    """The seconds of each phase, announced; none where a try fails: the run itself will say what is wrong."""
+    with suppress(KeyfluidError, OSError):
         expected = expected_seconds(problem, plan_run(problem), should_stop)
         announce(sum(expected.values()))
         return expected
