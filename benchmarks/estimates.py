@@ -1,8 +1,8 @@
 """Estimated against real time, and how honest the time left is: ``python benchmarks/estimates.py [NAME...]``.
 
-Small runs of all methods and both fluids, outputs included. `ratio` is the estimate over the real time; `least told` is
-the smallest of (time left as told) / (time really left) after the first fifth of a run, while a second or more is left.
-The goals are a ratio between 0.67 and 1.5, and 0.5 told at least. What must be compiled is compiled before the estimate.
+Small runs of all methods and both fluids, outputs included. `ratio` is the estimate over the real time; `least left`
+is the smallest of (time left as shown) / (time really left) after the first fifth of a run, while a second or more is
+left. The goals are a ratio between 0.67 and 1.5, and a least of 0.5. Compilation comes before the estimate.
 """
 
 from __future__ import annotations
@@ -65,18 +65,18 @@ def measured(name: str, folder: Path) -> tuple[float, float, float]:
     problem = build(load_scene(source if "\n" in source else GALLERY / f"{source}.toml", sets))
     choose_threads(problem, None)
     announced: list[tuple[float, float]] = []
-    told: list[tuple[float, float]] = []
+    shown: list[tuple[float, float]] = []
 
     def listen(progress: Progress) -> None:
         if progress.seconds_left is not None:
-            told.append((time.perf_counter(), progress.seconds_left))
+            shown.append((time.perf_counter(), progress.seconds_left))
 
     run_problem(
         problem, folder, progress=listen, announce=lambda seconds: announced.append((time.perf_counter(), seconds))
     )
     end = time.perf_counter()
     ((began, estimated),) = announced
-    shares = [left / (end - now) for now, left in told if now - began > 0.2 * (end - began) and end - now >= 1.0]
+    shares = [left / (end - now) for now, left in shown if now - began > 0.2 * (end - began) and end - now >= 1.0]
     return estimated, end - began, min(shares, default=1.0)
 
 
@@ -88,11 +88,11 @@ def main() -> None:
     rows: list[dict[str, object]] = []
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
-            estimated, real, told = measured(name, Path(folder) / "run")
+            estimated, real, least = measured(name, Path(folder) / "run")
         ratio = f"{estimated / real:.2f}"
         rows.append(
             {"run": name, "estimated, s": f"{estimated:.1f}", "real, s": f"{real:.1f}", "ratio": ratio,
-             "least told": f"{told:.2f}"}
+             "least left": f"{least:.2f}"}
         )  # fmt: skip
         print(*rows[-1].values(), sep=", ", file=sys.stderr, flush=True)
     print(table(rows))

@@ -72,7 +72,7 @@ def method_seconds(reports: list[Report]) -> float:
 
 
 def known_pace(reports: list[Report]) -> bool:
-    """Whether a try has gone on for long enough."""
+    """Whether a try has run for long enough."""
     if not reports:
         return False
     first, last = reports[0], reports[-1]
