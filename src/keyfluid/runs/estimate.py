@@ -9,8 +9,9 @@ from keyfluid.controllers.method import Plan
 from keyfluid.runs.busy import busy
 from keyfluid.scenes.build.problem import BuiltScene
 
-_COMPILATION = {"none": 40, "target": 60, "particles": 60, "adjoint": 90, "spectral": 90, "spacetime": 90}
-"""Seconds of a core that an empty kernel cache takes to fill, pictures included (benchmarks/compile_time.py)."""
+_COMPILATION = {"none": 30, "target": 30, "particles": 40, "adjoint": 60, "spectral": 60, "spacetime": 60}
+"""Processor seconds until an empty kernel cache has what a run needs; gradients alone take 35 to 40
+(benchmarks/compile_time.py)."""
 
 
 @dataclass(frozen=True)
