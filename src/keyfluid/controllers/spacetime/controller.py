@@ -21,9 +21,13 @@ from keyfluid.objectives.density import relative_error
 from keyfluid.problem import Problem
 from keyfluid.problem.kept import Meta, whole
 
-LIKELY_ROUNDS, MOST_LIKELY_ROUNDS, FEWEST_LEFT, PER_ROUND = 9, 12, 4, 45.0
-"""For the run-time estimate: rounds that a search takes until its stop rule, those that the time left counts with at
-first and always, and the cost of a round in free simulations (docs/results.md: 7 to 15 rounds for letters)."""
+LIKELY_ROUNDS, MOST_LIKELY_ROUNDS, FEWEST_LEFT = 9, 12, 4
+"""For the run-time estimate: rounds that a search takes until its stop rule, and those that the time left counts with
+at first and always (docs/results.md: 7 to 15 rounds for letters)."""
+
+PER_ROUND, PER_FRAME = 10.0, 7000.0
+"""For the run-time estimate: the cost of a round in simulations of the scene, and of a replayed frame beside them, in
+cells of a round: it is also tried in the engine, and stored."""
 
 MOST_MEMORY = 0.9
 """Share of the machine's memory that a run may plan to use."""
@@ -86,6 +90,7 @@ class Spacetime(Method):
             horizon = level.horizon()
             horizon.level, horizon.rounds, horizon.work_done = index, rounds, work
             horizon.work_later = sum(_work_of(finer) for finer in levels[index + 1 :])
+            horizon.work_later += plan.problem.frames * _work_of_frame(plan)
             if index == 0 and level.approaches and (restored is None or restored.meta["phase"] == "approach"):
                 approach = level.approach()
                 approach.work_done, approach.work_later = work, _work_of(level) + horizon.work_later
@@ -156,7 +161,7 @@ class Spacetime(Method):
     ) -> None:
         """work_done: by the searches before."""
         frames = plan.problem.frames
-        frame_work = plan.problem.grid.count * plan.steps_per_frame / PER_ROUND
+        frame_work = _work_of_frame(plan)
         while replay.frame < frames:
             if shell.stop_requested:
                 raise Stopped
@@ -202,6 +207,11 @@ def log(shell: Shell, outer: Outer, record: RoundRecord, phase: str, horizon: Ho
 
 def _work_of_round(outer: Outer) -> float:
     return float(outer.flow.grid.count * outer.v.shape[1])
+
+
+def _work_of_frame(plan: SpacetimePlan) -> float:
+    """Of the replay."""
+    return plan.problem.grid.count * plan.steps_per_frame / PER_ROUND + PER_FRAME
 
 
 def _work_of(plan: SpacetimePlan) -> float:
