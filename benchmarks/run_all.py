@@ -127,6 +127,7 @@ def main() -> None:
     section("Kernels", f"{bandwidth}\n\n{table(kernels.measure())}")
     section("Pressure with a solid ball: ours and PyAMG", f"```\n{script('poisson_pyamg.py')}\n```")
     section("Ray march", f"```\n{script('raymarch.py')}\n```")
+    section("Estimated and real time", script("estimates.py"))
     section("Cost of target-driven control", f"```\n{script('target_cost.py')}\n```")
     section("Mesh to signed distance", f"```\n{script('mesh_sdf.py')}\n```")
     section("Import and compilation", table(compile_time.measure()))

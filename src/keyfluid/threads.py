@@ -13,6 +13,7 @@ LAYERS = ["omp", "tbb", "workqueue"]
 """Numba's threading layers in the order we prefer them: on one machine tbb left its second thread idle."""
 
 _count: int | None = None
+_processes: int | None = None
 
 
 def available() -> int:
@@ -33,6 +34,17 @@ def set_threads(count: int) -> None:
         raise KeyfluidError(f"threads: {count} requested, this machine has 1 to {settings.NUMBA_NUM_THREADS}")
     numba.set_num_threads(count)
     _count = count
+
+
+def set_processes(count: int) -> None:
+    """Use at most `count` processes from now on, where work is shared out to them."""
+    global _processes
+    _processes = count
+
+
+def processes() -> int:
+    """How many processes may be used at once: each does work of its own, so that even small grids gain by them."""
+    return _processes if _processes is not None else available()
 
 
 def threads() -> int:

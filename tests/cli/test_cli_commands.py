@@ -87,17 +87,22 @@ def test_json_lines(keyfluid, scene, tmp_path):
     code, out, _ = keyfluid("run", scene, "-o", tmp_path / "run", "--json")
     lines = [json.loads(line) for line in out.splitlines()]
     assert code == 0
+    (estimate,) = (line for line in lines if line["event"] == "estimate")
+    assert estimate["seconds"] > 0
     assert [line["done"] for line in lines if line["event"] == "progress" and line["unit"] == "frame"] == [1, 2]
     assert lines[-1]["event"] == "result"
     assert lines[-1]["status"] == "finished"
 
 
-def test_preview_changes_the_resolution_only(keyfluid, scene, tmp_path):
+def test_preview_changes_the_resolution_and_draws_a_draft(keyfluid, scene, tmp_path):
     assert keyfluid("run", scene, "-o", tmp_path / "half", "--preview")[0] == 0
     assert keyfluid("run", scene, "--preview", "10", "-o", tmp_path / "ten")[0] == 0
     whole = keyfluid("run", scene, "-o", tmp_path / "whole")
     assert whole[0] == 0
     texts = {name: (tmp_path / name / "scene.toml").read_text() for name in ("half", "ten", "whole")}
+    draft = 'film = "draft"\n'
+    assert all(texts[name].count(draft) == 1 for name in ("half", "ten"))
+    texts = {name: text.replace(draft, "") for name, text in texts.items()}
     assert texts["half"] == texts["whole"]  # 16 is the least that --preview alone goes to
     assert texts["ten"] == texts["whole"].replace("resolution = 16", "resolution = 10")
     assert with_preview_value(["run", "--preview", "x.toml"]) == ["run", "--preview", "0", "x.toml"]

@@ -32,7 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("operators",),
     ("solvers",),
     ("kernels",),
-    ("solids", "fields", "grid", "boundary", "threads", "tables", "errors"),
+    ("solids", "fields", "grid", "boundary", "threads", "crew", "tables", "errors"),
 )
 """From what people touch down to what everything stands on."""
 

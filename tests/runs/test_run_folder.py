@@ -91,8 +91,8 @@ def test_progress_is_told(finished):
     _, seen = finished
     frames = [p for p in seen if p.unit == "frame"]
     assert [(p.done, p.total) for p in frames] == [(i, 6) for i in range(1, 7)]
-    assert frames[-1].seconds_left == pytest.approx(0.0)
-    assert {p.unit for p in seen} == {"frame", "vdb", "picture"}
+    assert frames[-1].seconds_left > 0, "the outputs are still to come"
+    assert {p.unit for p in seen} == {"frame", "vdb", "picture", "video", "report"}
 
 
 def test_a_run_in_memory_has_the_same_frames(finished):

@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from keyfluid.runs.progress import Progress
 
 _LINE_EVERY = 2.0
-_WORDS = {"frame": "frame", "iteration": "iteration", "vdb": "writing VDB", "picture": "drawing"}
+_WORDS = {
+    "vdb": "writing VDB",
+    "ply": "writing points",
+    "mesh": "writing meshes",
+    "picture": "drawing",
+    "png": "writing PNG",
+    "video": "encoding the film",
+    "report": "writing the report",
+}
 
 
 class Display:
@@ -91,7 +99,7 @@ def _more(progress: Progress) -> str:
     parts = []
     if progress.error is not None:
         parts.append(f"error {progress.error:.3f}")
-    if progress.seconds_left is not None and progress.done < progress.total:
+    if progress.seconds_left is not None and progress.seconds_left >= 0.5:
         parts.append(f"{time_words(progress.seconds_left)} left")
     if progress.note:
         parts.append(progress.note)

@@ -8,6 +8,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -31,7 +32,10 @@ Threads = Annotated[
 ]
 Preview = Annotated[
     int | None,
-    typer.Option(metavar="[RESOLUTION]", help="Run on a coarser grid; without a number: half the scene's resolution."),
+    typer.Option(
+        metavar="[RESOLUTION]",
+        help="Run on a coarser grid and draw a draft; without a number: half the scene's resolution.",
+    ),
 ]
 Start = Annotated[
     Path | None,
@@ -44,7 +48,7 @@ WatchScene = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Progress and result as JSON lines.")]
 
-LONG = 30.0
+LONG = 10.0
 """Expected seconds from which a run prints its estimate first."""
 
 
@@ -208,7 +212,7 @@ def _previewed(scene: Scene, resolution: int | None) -> Scene:
 
     if resolution is None:
         return scene
-    return preview(scene, resolution or max(16, scene.domain.resolution // 2))
+    return preview(scene, resolution or max(16, scene.domain.resolution // 2), draft=True)
 
 
 def _run_scene(
@@ -220,7 +224,8 @@ def _run_scene(
     watched: tuple[Path, Sequence[str]] | None = None,
 ) -> tuple[RunResult, Path]:
     from keyfluid.cli.progress import Display, StopSwitch
-    from keyfluid.runs.estimate import estimate
+    from keyfluid.kernels.compiling import when_compiling
+    from keyfluid.runs.estimate import compiling_line, estimate
     from keyfluid.runs.progress import after_a_second
     from keyfluid.runs.run import choose_threads, plan_run, run_problem
     from keyfluid.scenes.build.problem import build
@@ -231,13 +236,19 @@ def _run_scene(
     for warning in problem.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     plan = plan_run(problem)
-    expected = estimate(problem, plan)
-    if not as_json:
-        if expected.seconds > LONG:
+
+    def announce(seconds: float) -> None:
+        expected = estimate(problem, plan, seconds)
+        if as_json:
+            print(json.dumps({"event": "estimate", **asdict(expected)}), flush=True)
+        elif seconds > LONG:
             cells = " x ".join(map(str, problem.grid.cells))
             print(f"{scene.name}: {cells} cells, {problem.frames} frames; {expected.line()}", file=sys.stderr)
+
+    if not as_json:
         for line in plan.lines:
             print(line, file=sys.stderr)
+        when_compiling(lambda: print(compiling_line(problem.method), file=sys.stderr))
     watch = None
     if watched is not None:
         from keyfluid.runs.watch import SceneWatch, need_method
@@ -246,7 +257,7 @@ def _run_scene(
         path, overrides = watched
         watch = lambda place: SceneWatch(problem, path, overrides, place)  # noqa: E731
     with StopSwitch().armed() as stop, Display(as_json) as display:
-        return run_problem(problem, folder, overwrite, display, stop, watch, plan), folder
+        return run_problem(problem, folder, overwrite, display, stop, watch, plan, announce), folder
 
 
 def _finish(result: RunResult, folder: Path, as_json: bool) -> None:

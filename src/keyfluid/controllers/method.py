@@ -42,14 +42,14 @@ class Plan:
 
     memory_bytes  beyond a free simulation
     stored_bytes  on disk, beyond a state
-    simulations   how many free simulations' work it is
+    likely        share of the most work that a run usually takes, where a search may end early
     lines         to print before a run: what is searched or stored
     """
 
     problem: Problem
     memory_bytes: int = 0
     stored_bytes: int = 0
-    simulations: float = 1.0
+    likely: float = 1.0
     lines: Sequence[str] = ()
 
 
@@ -70,3 +70,7 @@ class Method(ABC):
     @abstractmethod
     def run(self, plan: Plan, shell: Shell) -> None:
         """Simulate from `shell.restored` or the start to the last frame; raise Stopped to end early."""
+
+    def trial(self, plan: Plan, shell: Shell) -> None:
+        """Begin the run for the run-time estimate alone: report progress until the shell asks to stop."""
+        self.run(plan, shell)

@@ -87,8 +87,19 @@ class Shell(Protocol):
         """
         ...
 
-    def progress(self, done: int, total: int, unit: str = "frame", error: float | None = None, note: str = "") -> None:
-        """For the person who waits: `done` of `total` frames or iterations, and the error so far."""
+    def progress(
+        self,
+        done: int,
+        total: int,
+        unit: str = "frame",
+        error: float | None = None,
+        note: str = "",
+        work: tuple[float, float] | None = None,
+    ) -> None:
+        """For the person who waits: `done` of `total` frames or iterations, and the error so far.
+
+        work: done and left, in any unit, where iterations differ in cost or some will be left out.
+        """
         ...
 
     def control(self, current: Settings) -> Settings:

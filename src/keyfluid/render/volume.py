@@ -14,8 +14,8 @@ from keyfluid.render.lighting import LitVolume
 from keyfluid.render.view import View
 
 
-def trace_volume(volume: LitVolume, view: View) -> NDArray[np.float32]:
-    """The picture (height, width, 3) in linear light; outlines of solids get four rays a pixel."""
+def trace_volume(volume: LitVolume, view: View, step: float = 0.5) -> NDArray[np.float32]:
+    """The picture (height, width, 3) in linear light; outlines of solids get four rays a pixel. step: in cells."""
     width, height = view.size
     behind = view.backdrop.picture(width, height).reshape(-1, 3)
     floor = Floor(volume, view.up) if view.backdrop.floor else None
@@ -23,7 +23,7 @@ def trace_volume(volume: LitVolume, view: View) -> NDArray[np.float32]:
 
     def through(columns: NDArray, rows: NDArray, beyond: NDArray) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         origins, directions = view.rays(columns, rows)
-        gathered, met = volume.march(origins, directions)
+        gathered, met = volume.march(origins, directions, step)
         if floor is not None:
             beyond = beyond + floor.light(origins, directions)[:, None] * floor_colour
         return shoulder(gathered[:, :3]) + gathered[:, 3:] * beyond, met
@@ -58,11 +58,13 @@ def render_volume(
     view: View,
     solid: NDArray | None = None,
     extinction: float | None = None,
+    step: float = 0.5,
 ) -> NDArray[np.uint8]:
     """An sRGB picture (height, width, 3) of 3D fields.
 
     `solid` is a mask of cells or a signed distance in metres, negative inside. `extinction` is per metre at
     full density; by default full smoke as deep as the domain's longest side has an optical depth of 32.
+    `step` is the length of a ray's steps in cells.
     """
     volume = LitVolume(fields, spacing, view.light, view.camera.position, solid, view.up, extinction)
-    return to_bytes(trace_volume(volume, view))
+    return to_bytes(trace_volume(volume, view, step))

@@ -1,4 +1,4 @@
-"""What a run will take, printed before it starts. Memory is counted; time is a guess until frames are measured."""
+"""What a run will take, printed before it starts. Memory is counted, time is measured (expected.py)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import math
 from dataclasses import dataclass
 
 from keyfluid.controllers.method import Plan
+from keyfluid.runs.busy import busy
 from keyfluid.scenes.build.problem import BuiltScene
-from keyfluid.threads import threads
 
-# Nanoseconds of one thread per cell and step, with one density; measured on a laptop core at 192 x 288 and 96^3.
-_PLAIN, _WITH_BODIES, _PER_DENSITY = {2: 120.0, 3: 170.0}, {2: 700.0, 3: 900.0}, {2: 25.0, 3: 40.0}
+_COMPILATION = {"none": 30, "target": 30, "particles": 40, "adjoint": 60, "spectral": 60, "spacetime": 60}
+"""Processor seconds until an empty kernel cache has what a run needs; gradients alone take 35 to 40
+(benchmarks/compile_time.py)."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Bytes of memory and of disk, seconds of computing."""
+    """Bytes of memory and of disk, seconds with all outputs."""
 
     memory: int
     disk: int
@@ -25,27 +26,31 @@ class Estimate:
         return f"about {size_words(self.memory)} of memory, {size_words(self.disk)} on disk, {time_words(self.seconds)}"
 
 
-def estimate(problem: BuiltScene, plan: Plan) -> Estimate:
+def estimate(problem: BuiltScene, plan: Plan, seconds: float) -> Estimate:
+    """seconds: as measured (expected.py)."""
     grid = problem.grid
-    steps = problem.frames * (problem.steps_per_frame or _likely_steps(problem))
-    bodies = problem.solids(0.0) is not None
-    cost = (_WITH_BODIES if bodies else _PLAIN)[grid.dim] + _PER_DENSITY[grid.dim] * (len(problem.densities) - 1)
+    steps = problem.frames * (problem.steps_per_frame or likely_steps(problem))
     state = (len(problem.densities) + grid.dim) * problem.dtype.itemsize * grid.count
     kept = grid.dim * problem.dtype.itemsize * grid.count * steps if problem.keyframes else 0
     return Estimate(
         problem.memory_estimate_bytes + plan.memory_bytes,
         state * (problem.frames + 2) + kept + plan.stored_bytes,
-        plan.simulations * steps * grid.count * cost * 1e-9 / (1 + 0.6 * (threads() - 1)),
+        seconds,
     )
 
 
-def _likely_steps(problem: BuiltScene) -> int:
+def likely_steps(problem: BuiltScene) -> int:
     """Steps of a frame with "auto", from the winds and the speed that lifted smoke reaches over half the domain."""
     lift = problem.fluid.acceleration([max(problem.peaks.values(), default=1.0)])
     rising = math.sqrt(lift * problem.grid.size[problem.up])
     blown = [max(map(abs, source.velocity)) for source in problem.sources if source.velocity is not None]
     speed = max([rising, problem.velocity.peak(), *blown])
     return max(1, math.ceil(speed / (problem.fps * problem.cfl * problem.grid.spacing)))
+
+
+def compiling_line(method: str) -> str:
+    """For the first run of its kind on a machine."""
+    return f"first run: compiling the kernels of {method!r}, up to {time_words(busy() * _COMPILATION[method])}"
 
 
 def size_words(count: float) -> str:

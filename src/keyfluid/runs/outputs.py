@@ -6,7 +6,7 @@ import platform
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from keyfluid.render.player import Film as PlayerFilm
 from keyfluid.render.player import player
 from keyfluid.render.report import FILM_BYTES
 from keyfluid.runs import report_content
+from keyfluid.runs.drawing import draw
 from keyfluid.runs.frames import Frame, Frames
 from keyfluid.runs.mesh_files import write_mesh
 from keyfluid.runs.pictures import Film, Painter
@@ -47,6 +48,9 @@ _TARGETS = {2: 48, 3: STRIP_FRAMES}
 Told = Callable[[str, int, int], None]
 """told(what, done, total): called between files, where it may raise to stop."""
 
+Kind = Literal["vdb", "ply", "mesh", "picture", "png", "video", "report"]
+"""What is written, in this order; "picture": the film's frames drawn, "report": the strip and the report."""
+
 
 class Writable(Protocol):
     """A folder that is ours to write to (io/run/owned.py), or the folder of a run."""
@@ -57,12 +61,21 @@ class Writable(Protocol):
 
 
 class Outputs:
-    """Writes the outputs of a run to its folder, or to another, each file whole or not at all."""
+    """Writes the outputs of a run to its folder, or to another, each file whole or not at all.
+
+    check: called while other processes draw; it raises to stop
+    """
 
     def __init__(
-        self, problem: BuiltScene, frames: Frames, folder: Writable, told: Told | None = None, size: int | None = None
+        self,
+        problem: BuiltScene,
+        frames: Frames,
+        folder: Writable,
+        told: Told | None = None,
+        size: int | None = None,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
-        self.problem, self.frames, self.folder = problem, frames, folder
+        self.problem, self.frames, self.folder, self._check = problem, frames, folder, check
         self._told = told or (lambda what, done, total: None)
         if not frames.store.indices():
             raise KeyfluidError(f"{folder.path}: has no frames yet; run it first")
@@ -72,21 +85,28 @@ class Outputs:
 
     def write_all(self, result: Callable[[], Result]) -> Result:
         """What the scene's [output] asks for, and always a strip and a report, which shows `result`, made last."""
-        output = self.problem.scene.output
-        if output.vdb:
-            self.write_vdb(f"{layout.VDB}/")
-        if getattr(self.problem.scene.control, "ply", False):
-            self.write_ply(f"{layout.PLY}/")
-        if self.problem.fluid.mesh and self.problem.grid.dim == 3:
-            self.write_meshes(f"{layout.MESH}/")
-        if output.png:
-            self.write_png(f"{layout.PNG}/")
-        if output.video:
-            self.write_video()
-        self.write_strip()
+        write: dict[Kind, Callable[[], object]] = {
+            "vdb": lambda: self.write_vdb(f"{layout.VDB}/"),
+            "ply": lambda: self.write_ply(f"{layout.PLY}/"),
+            "mesh": lambda: self.write_meshes(f"{layout.MESH}/"),
+            "picture": self.draw,
+            "png": lambda: self.write_png(f"{layout.PNG}/"),
+            "video": self.write_video,
+            "report": self._begin_report,
+        }
+        for kind in kinds_of(self.problem):
+            write[kind]()
         final = result()
         self.write_report(final)
         return final
+
+    def _begin_report(self) -> None:
+        self._told("report", 0, 1)
+        self.write_strip()
+
+    def draw(self) -> None:
+        """The pictures of the film, by several processes where that is faster."""
+        draw(self.film, self._check)
 
     def write_vdb(self, prefix: str = "") -> None:
         """One VDB file per frame; `prefix` names a folder inside, if any."""
@@ -115,6 +135,7 @@ class Outputs:
         for place, index in enumerate(self.film.indices):
             with self.folder.writing(f"{prefix}{self._numbered(index)}.png") as path:
                 save_png(path, self.film[place])
+            self._told("png", place + 1, len(self.film))
 
     def _numbered(self, index: int) -> str:
         return layout.numbered(self.problem.scene.name, self.problem.scene.output.start_frame + index)
@@ -122,11 +143,15 @@ class Outputs:
     def write_video(self) -> Path:
         """video.webp always; beside it an MP4, or a GIF where PyAV is missing. Returns the better one."""
         fps = self.problem.fps
+        self.draw()
+        self._told("video", 0, 2)
         with self.folder.writing(layout.WEBP) as path:
             write_webp(self.film, path, fps)
+        self._told("video", 1, 2)
         better, write = (layout.MP4, write_mp4) if video_available() else (layout.GIF, write_gif)
         with self.folder.writing(better) as path:
             write(self.film, path, fps)
+        self._told("video", 2, 2)
         return self.folder.path / better
 
     def write_strip(self) -> None:
@@ -192,6 +217,21 @@ class Outputs:
             if force is not None:
                 maps[f"force before frame {index}"] = self.painter.vectors(force)
         return maps
+
+
+def kinds_of(problem: BuiltScene) -> list[Kind]:
+    """What a run of the problem writes."""
+    output, control = problem.scene.output, problem.scene.control
+    asked: dict[Kind, bool] = {
+        "vdb": output.vdb,
+        "ply": bool(getattr(control, "ply", False)),
+        "mesh": problem.fluid.mesh and problem.grid.dim == 3,
+        "picture": output.png or output.video,
+        "png": output.png,
+        "video": output.video,
+        "report": True,
+    }
+    return [kind for kind, wanted in asked.items() if wanted]
 
 
 def versions() -> dict[str, str]:

@@ -36,13 +36,20 @@ class Painter:
 
     def __init__(self, problem: BuiltScene, size: int | None = None) -> None:
         self.problem = problem
-        self.size = size or problem.scene.output.size
+        output = problem.scene.output
+        self._draft = output.film == "draft"
+        self.size = size or (max(16, output.size // 2) if self._draft else output.size)
         self._up = problem.scene.domain.up
         self._markers = MarkerPainter(problem)
 
+    @property
+    def draws_markers(self) -> bool:
+        """Whether frames are drawn as markers, whose light is blended with that of the frames before."""
+        return self._markers.can_draw
+
     def frame(self, frames: Frames, index: int) -> Picture:
         """A frame of the run: its markers where it has some and they can be drawn, else its densities."""
-        if self._markers.can_draw:
+        if self.draws_markers:
             return self._markers.picture(frames, index, self.view(index))
         frame = frames[index]
         return self.fluid(frame.densities if frame.surface is None else {SURFACE: frame.surface}, index)
@@ -74,7 +81,7 @@ class Painter:
         solid = bodies.solid if bodies is not None else None
         if problem.grid.dim == 2:
             return render_liquid_plane(phi, problem.grid.spacing, colour, solid, self.size)
-        return render_liquid_volume(phi, problem.grid.spacing, colour, self.view(frame), solid)
+        return render_liquid_volume(phi, problem.grid.spacing, colour, self.view(frame), solid, 1 if self._draft else 2)
 
     def view(self, frame: int) -> View:
         """How the picture of a frame is taken."""
@@ -93,7 +100,10 @@ class Painter:
         solid = bodies.solid if bodies is not None else None
         if problem.grid.dim == 2:
             return render_plane(fields, solid, size=self.size)
-        return render_volume(fields, problem.grid.spacing, self.view(frame), solid, problem.scene.light.extinction)
+        return render_volume(
+            fields, problem.grid.spacing, self.view(frame), solid, problem.scene.light.extinction,
+            step=1.0 if self._draft else 0.5,
+        )  # fmt: skip
 
     def vectors(self, field: Field) -> Picture:
         """A map of a face field; in 3D its middle slice, seen from the front."""
@@ -142,9 +152,20 @@ class Film(Sequence[Picture]):
     """The pictures of all frames, drawn on first use and kept compressed (lossless)."""
 
     def __init__(self, painter: Painter, frames: Frames, drawn: Callable[[int, int], None] | None = None) -> None:
-        self._painter, self._frames, self._drawn = painter, frames, drawn
+        self.painter, self.frames, self._drawn = painter, frames, drawn
         self.indices = frames.store.indices()
         self._packed: dict[int, bytes] = {}
+
+    @property
+    def missing(self) -> list[int]:
+        """Frames that are not drawn yet."""
+        return [index for index in self.indices if index not in self._packed]
+
+    def take(self, index: int, packed: bytes) -> None:
+        """The picture of a frame, from `packed_picture`."""
+        self._packed[index] = packed
+        if self._drawn is not None:
+            self._drawn(len(self._packed), len(self))
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -165,14 +186,19 @@ class Film(Sequence[Picture]):
 
         index = self.indices[place]
         if index not in self._packed:
-            picture = self._painter.frame(self._frames, index)
-            buffer = io.BytesIO()
-            Image.fromarray(picture).save(buffer, "PNG", compress_level=1)
-            self._packed[index] = buffer.getvalue()
-            if self._drawn is not None:
-                self._drawn(len(self._packed), len(self))
+            picture = self.painter.frame(self.frames, index)
+            self.take(index, packed_picture(picture))
             return picture
         return np.asarray(Image.open(io.BytesIO(self._packed[index])))
+
+
+def packed_picture(picture: Picture) -> bytes:
+    """A picture as a PNG, packed fast."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray(picture).save(buffer, "PNG", compress_level=1)
+    return buffer.getvalue()
 
 
 def centred(field: Field) -> list[np.ndarray]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from keyfluid.controllers.shell import Stopped
+from keyfluid.runs.time_left import METHOD, TimeLeft
 from keyfluid.scenes.build.report import Told
 
 _PATIENCE = 1.0
@@ -14,7 +15,7 @@ _PATIENCE = 1.0
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is: `done` of `total` units; seconds_left is None until it can be told."""
+    """How far a run is: `done` of `total` units of a phase; seconds_left: of the whole run, None until it is known."""
 
     done: int
     total: int
@@ -39,11 +40,21 @@ def after_a_second(listener: Listener | None) -> Told:
 
 
 class Reporter:
-    """Tells a listener, and asks `should_stop` between steps."""
+    """Tells a listener, and asks `should_stop` between steps; time_left: of the run with all its outputs."""
 
-    def __init__(self, listener: Listener | None = None, should_stop: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        listener: Listener | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
+        time_left: TimeLeft | None = None,
+    ) -> None:
         self._listener, self._should_stop = listener, should_stop
-        self._first: tuple[float, int, str] | None = None
+        self.time_left = time_left or TimeLeft({})
+
+    @property
+    def listens(self) -> bool:
+        """Whether anybody hears of the progress."""
+        return self._listener is not None
 
     @property
     def stop_requested(self) -> bool:
@@ -53,20 +64,15 @@ class Reporter:
         if self._should_stop():
             raise Stopped
 
-    def step(self, progress: Progress) -> None:
-        """Add the time left, by the pace since the first report in this unit."""
-        now = time.perf_counter()
-        if self._first is None or self._first[2] != progress.unit:
-            self._first = (now, progress.done, progress.unit)
-        began, first, _ = self._first
-        done = progress.done - first
-        left = (now - began) / done * (progress.total - progress.done) if done > 0 else None
-        self._tell(replace(progress, seconds_left=left))
+    def step(self, progress: Progress, work: tuple[float, float] | None = None) -> None:
+        """Between frames or iterations of the method; work: done and left, where units are not alike."""
+        done, left = work or (progress.done, progress.total - progress.done)
+        self._tell(replace(progress, seconds_left=self.time_left.at(METHOD, done, left)))
 
     def wrote(self, what: str, done: int, total: int) -> None:
         """Between files of the outputs, where a run may stop too."""
         self.check_stop()
-        self._tell(Progress(done, total, what))
+        self._tell(Progress(done, total, what, seconds_left=self.time_left.at(what, done, total - done)))
 
     def say(self, text: str) -> None:
         self._tell(Progress(0, 0, "note", note=text))

@@ -16,6 +16,7 @@ from keyfluid.io.run.result_file import Result
 from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.rollout.allocation import give_back_large_arrays
 from keyfluid.runs.changes import go_on_with
+from keyfluid.runs.expected import expected_seconds
 from keyfluid.runs.frames import Frames
 from keyfluid.runs.new_folder import adopted_folder, new_folder
 from keyfluid.runs.other_runs import open_other_run
@@ -24,11 +25,12 @@ from keyfluid.runs.progress import Listener, Reporter, after_a_second
 from keyfluid.runs.recorder import Recorder
 from keyfluid.runs.restoration import Restoration
 from keyfluid.runs.run_shell import RunShell
+from keyfluid.runs.time_left import TimeLeft
 from keyfluid.runs.watch import SceneWatch
 from keyfluid.scenes import Scene, load_scene
 from keyfluid.scenes.build.problem import BuiltScene, build
 from keyfluid.scenes.schema.checks import all_bodies
-from keyfluid.threads import available, set_threads
+from keyfluid.threads import available, set_processes, set_threads
 
 SMALL_GRID = 150_000
 """Cells below which a second thread mostly waits: 128 x 192 took 0.9 s with one and 3 s with two on a busy machine."""
@@ -75,8 +77,9 @@ def run(
 
 
 def choose_threads(problem: BuiltScene, wanted: int | None) -> None:
-    """As many threads as requested; by default one for small grids and all cores for others."""
+    """As many threads as requested; by default one for small grids and all cores for others, which may all draw."""
     set_threads(wanted if wanted is not None else 1 if problem.grid.count < SMALL_GRID else available())
+    set_processes(wanted if wanted is not None else available())
 
 
 def run_problem(
@@ -87,15 +90,24 @@ def run_problem(
     should_stop: Callable[[], bool] = lambda: False,
     watch: Callable[[RunFolder], SceneWatch] | None = None,
     plan: Plan | None = None,
+    announce: Callable[[float], None] | None = None,
 ) -> RunResult:
     """Run what `build` made of a scene; `watch` makes, of the run's folder, what looks after [control] meanwhile.
 
-    plan: of this problem, where it was made before (`plan_run`).
+    plan: of this problem, where it was made before (`plan_run`)
+    announce: called before the run with the seconds that it will take, measured on its first frames or iterations
     """
     _keep_apart(problem.scene, folder)
     plan = plan or plan_run(problem)
     place = new_folder(folder, problem.scene, overwrite) if folder is not None else None
-    shell = RunShell(Recorder(problem, place), Reporter(progress, should_stop))
+    try:
+        expected = {} if announce is None or place is None else _announced(problem, should_stop, announce)
+        shell = RunShell(Recorder(problem, place), Reporter(progress, should_stop, TimeLeft(expected)))
+    except BaseException:
+        if place is not None:
+            place.abandon()
+            place.close()
+        raise
     try:
         if watch is not None and place is not None:
             shell.watch = watch(place)
@@ -107,6 +119,17 @@ def run_problem(
     finally:
         if place is not None:
             place.close()
+
+
+def _announced(
+    problem: BuiltScene, should_stop: Callable[[], bool], announce: Callable[[float], None]
+) -> dict[str, float]:
+    """The seconds of each phase, announced; none where a try fails: the run itself will say what is wrong."""
+    with suppress(KeyfluidError, OSError):
+        expected = expected_seconds(problem, plan_run(problem), should_stop)
+        announce(sum(expected.values()))
+        return expected
+    return {}
 
 
 def plan_run(problem: BuiltScene) -> Plan:
@@ -189,7 +212,7 @@ def _go(shell: RunShell, plan: Plan) -> RunResult:
         reporter.check_stop()
         recorder.score()
         if folder is not None:
-            outputs = Outputs(problem, recorder.frames, folder, reporter.wrote)
+            outputs = Outputs(problem, recorder.frames, folder, reporter.wrote, check=reporter.check_stop)
             final = outputs.write_all(lambda: recorder.result("finished"))
         else:
             final = recorder.result("finished")

@@ -15,9 +15,10 @@ from keyfluid.controllers.optimised.forces import JoinedForces
 from keyfluid.controllers.optimised.minimise import Entry, WindowSearch, solve_window
 from keyfluid.controllers.optimised.plan import OptimisedPlan, make_plan
 from keyfluid.controllers.optimised.position import Position, from_other_run, part_name, restored, windows_of
-from keyfluid.controllers.optimised.record import SearchRecord
+from keyfluid.controllers.optimised.record import SearchRecord, SearchWork
 from keyfluid.controllers.optimised.replay import state_after
 from keyfluid.controllers.optimised.shooting import Shooting
+from keyfluid.controllers.optimised.shooting_trial import try_window
 from keyfluid.controllers.optimised.stages import Stage, plan_stages
 from keyfluid.controllers.optimised.unknowns import first_guess
 from keyfluid.controllers.shell import Shell
@@ -40,12 +41,20 @@ class OptimisedKeyframes(Method):
         else:
             _run_in_order(plan, shell)
 
+    def trial(self, plan: Plan, shell: Shell) -> None:
+        """Of shooting its first window, because it reports nothing before that is solved."""
+        assert isinstance(plan, OptimisedPlan)
+        if plan.settings.schedule == "shooting":
+            try_window(plan.problem, plan.settings, plan.stages, plan.workers, shell)
+        else:
+            self.run(plan, shell)
+
 
 def _run_in_order(plan: OptimisedPlan, shell: Shell) -> None:
     """Window by window, each from where the last one ended; windows that the checkpoint has are not solved again."""
     problem, settings, windows = plan.problem, plan.settings, _stages_to_follow(plan, shell)
     position = restored(shell, windows, settings)
-    forces, kept = JoinedForces(own_forces(problem)), [*position.found]
+    forces, kept, work = JoinedForces(own_forces(problem)), [*position.found], SearchWork(windows)
     for number, stages in enumerate(windows):
         if number < position.window:
             forces = forces.and_then(stages[-1].control, position.found[kept[number]])
@@ -59,7 +68,8 @@ def _run_in_order(plan: OptimisedPlan, shell: Shell) -> None:
         else:
             entry = Entry(0, first_guess(stages[0].control, stages[0].problem, settings))
         search = WindowSearch(stages, settings, start, check_start=number == 0)
-        found = solve_window(search, entry, SearchRecord(shell, windows, number, search, forces, kept, position))
+        record = SearchRecord(shell, windows, number, search, forces, kept, position, work)
+        found = solve_window(search, entry, record)
         forces = forces.and_then(stages[-1].control, found.best.x)
         kept.append(part_name(number, len(stages) - 1, found.lowest))
         position = Position()

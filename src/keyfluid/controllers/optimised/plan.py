@@ -15,9 +15,6 @@ from keyfluid.controllers.optimised.stages import Stage, plan_stages
 from keyfluid.controllers.optimised.windows import Window, plan_windows
 from keyfluid.problem import Problem
 
-_PER_EVALUATION = 3.0
-"""Simulations' work of an evaluation, its line search included (docs/benchmarks.md: gradient over forward)."""
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OptimisedPlan(Plan):
@@ -48,7 +45,6 @@ def make_plan(problem: Problem, other_runs: OtherRuns) -> OptimisedPlan:
         problem=problem,
         memory_bytes=workers * max(plan.total_bytes for plan in memory),
         stored_bytes=_stored_bytes(stages, settings),
-        simulations=_simulations(problem, settings, stages),
         lines=_lines(problem, settings, stages, workers),
         settings=settings,
         windows=windows,
@@ -62,17 +58,6 @@ def _stored_bytes(stages: Sequence[Sequence[Stage]], settings: SearchNumbers) ->
     """Points and gradients of the optimiser's memory, and the forces of every window."""
     sizes = [found[-1].control.nbytes for found in stages]
     return 2 * (settings.history + 2) * max(sizes) + sum(sizes)
-
-
-def _simulations(problem: Problem, settings: SearchNumbers, stages: Sequence[Sequence[Stage]]) -> float:
-    """An evaluation is a simulation and its adjoint; a coarser grid's is cheaper by its cells."""
-    work = 0.0
-    for found in stages:
-        share = (found[0].window.last - found[0].window.first) / problem.frames
-        for stage in found:
-            work += share * stage.iterations * stage.problem.grid.count / problem.grid.count
-    passes = (settings.rounds + 1) / 2 if settings.schedule == "shooting" else 1.0
-    return _PER_EVALUATION * passes * work
 
 
 def _lines(problem: Problem, settings: SearchNumbers, stages: Sequence[Sequence[Stage]], workers: int) -> list[str]:

@@ -23,6 +23,22 @@ from keyfluid.problem import Problem
 from keyfluid.problem.kept import Meta
 
 
+class SearchWork:
+    """Work of the searches of all windows, in iterations weighed by their cost: for the time left."""
+
+    def __init__(self, windows: Sequence[Sequence[Stage]]) -> None:
+        self._windows = windows
+        self._done = 0.0
+
+    def at(self, window: int, rank: int, iteration: int) -> tuple[float, float]:
+        """Done in this process, and left at most, after an iteration; stages that end early leave work undone."""
+        stage = self._windows[window][rank]
+        self._done += stage.cost if iteration > 0 else 0.0
+        later = [*self._windows[window][rank + 1 :], *(one for stages in self._windows[window + 1 :] for one in stages)]
+        left = (stage.iterations - iteration) * stage.cost
+        return self._done, left + sum(one.iterations * one.cost for one in later)
+
+
 class SearchRecord(Watch):
     """The record of one window's search.
 
@@ -40,7 +56,9 @@ class SearchRecord(Watch):
         forces: JoinedForces,
         kept: Sequence[str],
         position: Position,
+        work: SearchWork,
     ) -> None:
+        self._work = work
         self.shell, self.search, self.stages = shell, search, search.stages
         self.window, self.is_last = window, window + 1 == len(windows)
         self.forces, self.kept = forces, tuple(kept)
@@ -118,7 +136,8 @@ class SearchRecord(Watch):
         }
         keep = [*self.kept, *(part_name(window, rank, i) for i in sorted({*state.iterates, state.lowest}))]
         shell.checkpoint({"x": now.x, "g": now.gradient}, meta, part_name(window, rank, state.iteration), keep)
-        shell.progress(done, self._total, "iteration", error, self.stages[rank].label)
+        work = self._work.at(window, rank, state.iteration)
+        shell.progress(done, self._total, "iteration", error, self.stages[rank].label, work)
 
     def _reason(self, rank: int, state: Minimisation) -> str:
         """Why a search ended early."""

@@ -21,8 +21,13 @@ from keyfluid.objectives.density import relative_error
 from keyfluid.problem import Problem
 from keyfluid.problem.kept import Meta, whole
 
-LIKELY_ROUNDS, PER_ROUND = 14, 45.0
-"""For the run-time estimate: expected outer iterations, and the cost of one in free simulations."""
+LIKELY_ROUNDS, MOST_LIKELY_ROUNDS, FEWEST_LEFT = 9, 12, 4
+"""For the run-time estimate: rounds that a search takes until its stop rule, and those that the time left counts with
+at first and always (docs/results.md: 7 to 15 rounds for letters)."""
+
+PER_ROUND, PER_FRAME = 10.0, 7000.0
+"""For the run-time estimate: the cost of a round in simulations of the scene, and of a replayed frame beside them, in
+cells of a round: it is also tried in the engine, and stored."""
 
 MOST_MEMORY = 0.9
 """Share of the machine's memory that a run may plan to use."""
@@ -37,8 +42,7 @@ class Spacetime(Method):
     begins_from_frames = False
 
     def plan(self, problem: Problem, other_runs: OtherRuns) -> SpacetimePlan:
-        """Work: rounds until the stop rule, most likely, by what one of them takes. On disk: v and pairs of L-BFGS, or
-        v*, lambda and u as well, twice while a checkpoint is replaced."""
+        """On disk: v and pairs of L-BFGS, or v*, lambda and u as well, twice while a checkpoint is replaced."""
         plan = SpacetimePlan.of(problem)
         parts = memory_plan(plan)
         memory, limit = sum(parts.values()), problem.memory_limit_bytes
@@ -50,14 +54,12 @@ class Spacetime(Method):
                 f"{limit / 2**30:.3g} GiB: lower domain.resolution or the frames until the last keyframe, or set a "
                 "shorter control.horizon",
             )
-        rounds = min(LIKELY_ROUNDS, plan.settings.iterations)
-        share = plan.steps / (problem.frames * plan.steps_per_frame)
         faces = problem.dtype.itemsize * problem.grid.value_count(Kind.FACES)
         return replace(
             plan,
             memory_bytes=memory,
             stored_bytes=2 * faces * (plan.kept * plan.longest_window + (plan.steps if len(plan.windows) > 1 else 0)),
-            simulations=PER_ROUND * rounds * share * (2 if plan.approaches else 1),
+            likely=LIKELY_ROUNDS / MOST_LIKELY_ROUNDS if plan.settings.iterations > LIKELY_ROUNDS else 1.0,
             lines=_lines(plan, parts),
         )
 
@@ -67,18 +69,18 @@ class Spacetime(Method):
         if restored is not None and restored.meta["phase"] == "replay":
             replay = plan.replay(None)
             replay.restore(restored.arrays, whole(restored.meta, "frame"))
-            self._replay(plan, shell, restored.arrays.get("u"), replay)
+            self._replay(plan, shell, restored.arrays.get("u"), replay, 0.0)
             return
         horizon = self._levels(plan, shell, restored)
         replay = plan.replay(horizon.kick)
         assert horizon.forces is not None
         self._try_in_engine(shell, replay, horizon.forces)
         shell.frame(replay.first())
-        self._replay(plan, shell, horizon.forces, replay)
+        self._replay(plan, shell, horizon.forces, replay, horizon.work_done)
 
     def _levels(self, plan: SpacetimePlan, shell: Shell, restored: Checkpoint | None) -> Horizon:
         """From the coarsest grid to the scene's; what was found there, in the scene's cells and steps."""
-        at, begin, rounds = 0, None, 0
+        at, begin, rounds, work = 0, None, 0, 0.0
         if restored is not None:
             at = whole_level(restored.meta)
         levels = plan.levels
@@ -86,14 +88,18 @@ class Spacetime(Method):
             level, last = levels[index], index == len(levels) - 1
             phase = "optimise" if last else "coarse"
             horizon = level.horizon()
-            horizon.level, horizon.rounds = index, rounds
+            horizon.level, horizon.rounds, horizon.work_done = index, rounds, work
+            horizon.work_later = sum(_work_of(finer) for finer in levels[index + 1 :])
+            horizon.work_later += plan.problem.frames * _work_of_frame(plan)
             if index == 0 and level.approaches and (restored is None or restored.meta["phase"] == "approach"):
                 approach = level.approach()
+                approach.work_done, approach.work_later = work, _work_of(level) + horizon.work_later
                 self._windows(level.roughly(), shell, "approach", approach, restored)
                 begin, horizon.rounds, restored = approach.air, approach.rounds, None
+                horizon.work_done = approach.work_done
                 del approach
             outer = self._windows(level if last else level.roughly(), shell, phase, horizon, restored, begin)
-            restored, rounds = None, horizon.rounds
+            restored, rounds, work = None, horizon.rounds, horizon.work_done
             if not last:
                 begin = levels[index + 1].refined(level, outer.v)
             del outer
@@ -125,6 +131,7 @@ class Spacetime(Method):
             before = outer.evaluations
             record = outer.advance()
             shell.count(iterations=1, evaluations=outer.evaluations - before)
+            horizon.work_done += _work_of_round(outer)
             log(shell, outer, record, phase, horizon)
             meta: Meta = {"phase": phase, **horizon.meta(), **outer.meta()}
             shell.checkpoint({**outer.arrays(), **horizon.arrays()}, meta)
@@ -149,8 +156,12 @@ class Spacetime(Method):
         for path, (error, frame) in worst.items():
             shell.note(f"{path}, frame {frame}: the same forces give the engine's smoke an error of {error:.3f}")
 
-    def _replay(self, plan: SpacetimePlan, shell: Shell, forces: np.ndarray | None, replay: Replay) -> None:
+    def _replay(
+        self, plan: SpacetimePlan, shell: Shell, forces: np.ndarray | None, replay: Replay, work_done: float
+    ) -> None:
+        """work_done: by the searches before."""
         frames = plan.problem.frames
+        frame_work = _work_of_frame(plan)
         while replay.frame < frames:
             if shell.stop_requested:
                 raise Stopped
@@ -159,7 +170,8 @@ class Spacetime(Method):
             tell_if_fast(plan.problem, shell, replay.cells, (replay.frame - 1) / plan.problem.fps)
             steered = {"u": forces} if forces is not None and replay.frame * plan.steps_per_frame < plan.steps else {}
             shell.checkpoint({**replay.arrays(), **steered}, {"phase": "replay", "frame": replay.frame})
-            shell.progress(replay.frame, frames, "frame")
+            work = (work_done + replay.frame * frame_work, (frames - replay.frame) * frame_work)
+            shell.progress(replay.frame, frames, "frame", work=work)
 
 
 def log(shell: Shell, outer: Outer, record: RoundRecord, phase: str, horizon: Horizon) -> None:
@@ -187,7 +199,24 @@ def log(shell: Shell, outer: Outer, record: RoundRecord, phase: str, horizon: Ho
     left = horizon.windows_left + (phase != "optimise")
     done, most = horizon.rounds + outer.iteration, horizon.rounds + left * outer.settings.iterations
     where = "" if phase == "optimise" else f"on {' x '.join(map(str, outer.flow.grid.cells))} cells"
-    shell.progress(done, most, "iteration", error, where)
+    still = min(max(MOST_LIKELY_ROUNDS - outer.iteration, FEWEST_LEFT), outer.settings.iterations - outer.iteration)
+    windows = MOST_LIKELY_ROUNDS * (horizon.windows_left - 1)
+    ahead = 0.0 if outer.done else (still + windows) * _work_of_round(outer)
+    shell.progress(done, most, "iteration", error, where, (horizon.work_done, ahead + horizon.work_later))
+
+
+def _work_of_round(outer: Outer) -> float:
+    return float(outer.flow.grid.count * outer.v.shape[1])
+
+
+def _work_of_frame(plan: SpacetimePlan) -> float:
+    """Of the replay."""
+    return plan.problem.grid.count * plan.steps_per_frame / PER_ROUND + PER_FRAME
+
+
+def _work_of(plan: SpacetimePlan) -> float:
+    """Of the search on a grid."""
+    return float(min(MOST_LIKELY_ROUNDS, plan.settings.iterations) * plan.problem.grid.count * plan.steps)
 
 
 def tell_if_away(problem: Problem, shell: Shell, replay: Replay) -> None:

@@ -48,7 +48,8 @@ every error names its key. The shortest scene:
 
 Files that a scene names lie relative to the scene's own folder. A run's `scene.toml` has them absolute, and
 all defaults written out. `--set key=value` changes one key from the command line: `--set
-domain.resolution=64`, `--set keyframe[0].text=Hi`. `--preview` changes `domain.resolution` and nothing else.
+domain.resolution=64`, `--set keyframe[0].text=Hi`. `--preview` changes `domain.resolution` and draws a
+draft film (`output.film`); nothing else.
 """
 
 _BODIES = """## Bodies

@@ -57,9 +57,13 @@ def _checked(content: dict[str, Any], folder: Path, overrides: Sequence[str]) ->
     return scene
 
 
-def preview(scene: Scene, resolution: int) -> Scene:
-    """The same scene on a coarser (or finer) grid, and nothing else changed."""
-    return scene_from(dump_data(scene), None, [f"domain.resolution={resolution}"])
+def preview(scene: Scene, resolution: int, draft: bool = False) -> Scene:
+    """The same scene on a coarser (or finer) grid, and nothing else changed.
+
+    draft: its film is drawn as a draft too, unless the scene says otherwise
+    """
+    film = ["output.film=draft"] if draft and scene.output.film is None else []
+    return scene_from(dump_data(scene), None, [f"domain.resolution={resolution}", *film])
 
 
 def dump_data(scene: Scene) -> dict[str, Any]:

@@ -276,6 +276,11 @@ class Output(Table):
 
     vdb: Flag = Field(default=True, description="a VDB sequence")
     video: Flag = Field(default=True, description="a film (MP4 where the video extra is installed, else GIF)")
+    film: Literal["draft", "final"] | None = Field(
+        default=None,
+        description='how pictures are drawn; "draft": half as large and, in 3D, with fewer samples, four times as fast '
+        'or better; default "final", and "draft" with --preview',
+    )
     png: Flag = Field(default=False, description="the film's frames as PNG files")
     start_frame: Annotated[int, whole(0, 10_000_000)] = Field(
         default=1001, description="number of frame 0 in file names"
