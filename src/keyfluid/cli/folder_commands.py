@@ -91,14 +91,23 @@ def export(
     names: Annotated[str | None, typer.Option(help="houdini or blender.")] = None,
     up: Annotated[str | None, typer.Option(help="y or z.")] = None,
     half: Annotated[bool, typer.Option("--half", help="Half precision.")] = False,
+    grids: Annotated[
+        str | None,
+        typer.Option(metavar="KIND,...", help="Grids to write, such as density,velocity; see output.grids."),
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Share of the peak density below which voxels are inactive.")
+    ] = None,
 ) -> None:
-    """Write the frames of a run as VDB files again, with other names, axes or precision."""
+    """Write the frames of a run as VDB files again, with other names, axes, grids or precision."""
     from keyfluid.cli.progress import Display
     from keyfluid.cli.writable import writable
     from keyfluid.runs.outputs import Outputs
     from keyfluid.runs.progress import Progress
 
-    sets = [f"output.{key}={value}" for key, value in (("names", names), ("up", up)) if value is not None]
+    values = {"names": names, "up": up, "threshold": threshold}
+    values["grids"] = None if grids is None else json.dumps([kind.strip() for kind in grids.split(",")])
+    sets = [f"output.{key}={value}" for key, value in values.items() if value is not None]
     problem, frames = _opened(folder, [*sets, *(["output.half=true"] if half else [])], ("output.",))
     own = output is None or output.resolve() == (folder / VDB).resolve()
     with writable(None if own else output, folder, "export") as place, Display() as display:

@@ -40,7 +40,7 @@ class FrameFiles:
         if frame_file(index) not in self.owned.record.files:
             self.owned.expect(map(frame_file, range(index, index + _AHEAD)))
         with self.owned.writing(frame_file(index)) as path:
-            save_arrays(path, frame.arrays, {**frame.meta, "run": self.run})
+            save_arrays(path, frame.arrays, {**frame.meta, "run": self.run}, packing=frame.packing)
 
     def read(self, index: int) -> StoredFrame:
         arrays, meta = load_arrays(self.path(index))
