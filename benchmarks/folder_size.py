@@ -141,7 +141,9 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         root = arguments.folder or Path(temporary)
-        print(f"{'run':22}{'estimated':>10}{'taken':>8}{'frames':>8}{'checkpoints':>13}{'vdb':>7}{'rest':>7}", flush=True)
+        print(
+            f"{'run':22}{'estimated':>10}{'taken':>8}{'frames':>8}{'checkpoints':>13}{'vdb':>7}{'rest':>7}", flush=True
+        )
         for name in arguments.only:
             expected, found = measure(name, root / name.replace(" ", "_"))
             numbers = [expected, sum(found.values()), *found.values()]

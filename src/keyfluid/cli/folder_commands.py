@@ -116,6 +116,18 @@ def export(
     print(folder / VDB if own else output)
 
 
+def tidy(
+    folder: Folder,
+    keep: Annotated[str, typer.Option(help="film or scene; see output.keep.")] = "film",
+) -> None:
+    """Make the folder of a finished run smaller: no optimiser's memory, packed frames; or no frames at all."""
+    from keyfluid.runs.estimate import size_words
+    from keyfluid.runs.tidy import tidy as tidied
+
+    after, before = tidied(folder, keep)
+    print(f"{folder}: {size_words(after)}, was {size_words(before)}")
+
+
 def _opened(folder: Path, sets: list[str], allowed: tuple[str, ...]):  # type: ignore[no-untyped-def]
     """The problem of a run, with keys changed that do not change the simulation, and its frames."""
     from keyfluid.errors import KeyfluidError
@@ -128,6 +140,7 @@ def _opened(folder: Path, sets: list[str], allowed: tuple[str, ...]):  # type: i
     if strange:
         raise KeyfluidError(f"--set {strange[0]}: can't change after a run; only {', '.join(allowed)} keys can")
     place = RunFolder.find(folder)
+    place.require_frames()
     problem = build(load_scene(place.scene_file, sets))
     return problem, Frames(place.frames, problem)
 

@@ -70,3 +70,7 @@ class Method(ABC):
     @abstractmethod
     def run(self, plan: Plan, shell: Shell) -> None:
         """Simulate from `shell.restored` or the start to the last frame; raise Stopped to end early."""
+
+    def what_stays(self, last: Checkpoint) -> Checkpoint:
+        """What of the last checkpoint a finished run keeps: no arrays where its last frame has them."""
+        return Checkpoint({}, last.meta) if self.begins_from_frames else last

@@ -27,7 +27,7 @@ from keyfluid.errors import KeyfluidError
 from keyfluid.io.atomic import DiskError, write_whole
 from keyfluid.io.packed import Packing, pack, unpack, unpacked_bytes
 
-__all__ = ["DiskError", "check_arrays", "load_arrays", "load_meta", "save_arrays"]
+__all__ = ["DiskError", "check_arrays", "is_packed", "load_arrays", "load_meta", "save_arrays"]
 
 _ENCRYPTED = 0x1
 _KINDS = "biuf"
@@ -89,6 +89,15 @@ def load_meta(path: Path) -> dict[str, Any]:
     try:
         with zipfile.ZipFile(path) as archive:
             return _decoded(_array(archive, _entries(archive, path)["meta"]))
+    except _FAULTS as error:
+        raise damaged(path, error) from None
+
+
+def is_packed(path: Path) -> bool:
+    """Whether some of the arrays are."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(entry.filename.endswith(_PACKED) for entry in _entries(archive, path).values())
     except _FAULTS as error:
         raise damaged(path, error) from None
 

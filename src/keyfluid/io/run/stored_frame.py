@@ -95,12 +95,13 @@ class StoredFrame:
             row.insert(0, name)
         arrays = {name: values.data for name, values in fields.items()}
         packing = {
-            name: Packing(tuple(values.grid.shapes(values.kind)), after.get(name, ())) for name, values in fields.items()
+            name: Packing(tuple(values.grid.shapes(values.kind)), after.get(name, ()))
+            for name, values in fields.items()
         }
         for name, values in record.particles.items():
             arrays[_PARTICLES + name] = values
             if values.dtype in REAL:
-                packing[_PARTICLES + name] = Packing((values.shape[1:],) * len(values))
+                packing[_PARTICLES + name] = Packing(((values.size,),))
         return cls(arrays, meta, packing)
 
     def record(self, grid: Grid, fields: Iterable[str]) -> FrameRecord:
