@@ -15,7 +15,8 @@ from pathlib import Path
 from keyfluid.controllers import controller_for
 from keyfluid.controllers.shell import Checkpoint
 from keyfluid.errors import KeyfluidError
-from keyfluid.io.run.checkpoints import Stored
+from keyfluid.io.run.checkpoints import ShellMemory, Stored
+from keyfluid.io.run.result_file import Result
 from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.scenes import Scene, load_scene
 from keyfluid.scenes.build.memory import make_grid
@@ -28,11 +29,11 @@ def keep_only(folder: RunFolder, scene: Scene, keep: str) -> None:
     if keep == "scene" or folder.has_no_frames:
         folder.give_up_frames()
     elif keep == "film":
-        method = controller_for(scene.control.method)
+        method, result = controller_for(scene.control.method), folder.finished
 
         def what_stays(found: Stored) -> Stored:
             last = method.what_stays(Checkpoint(found.arrays, found.controller))
-            return Stored(dict(last.arrays), dict(last.meta), found.shell)
+            return Stored(dict(last.arrays), dict(last.meta), found.shell if result is None else _at_end(found, result))
 
         folder.checkpoints.reduce(what_stays)
 
@@ -57,6 +58,19 @@ def tidy(path: str | Path, keep: str = "film") -> tuple[int, int]:
         return _bytes(folder), before
     finally:
         folder.close()
+
+
+def _at_end(found: Stored, result: Result) -> ShellMemory:
+    """The memory of the run when it had ended, which is later than its last checkpoint."""
+    of_frames = [entry for entry in found.shell.get("logged", []) if "frame" in entry and "iteration" not in entry]
+    logged = [*(dict(entry) for entry in result["history"] if "mass" not in entry), *of_frames]
+    return {
+        **found.shell,
+        "logged": logged,
+        "seconds": result["seconds"],
+        "iterations": result["iterations"],
+        "evaluations": result["evaluations"],
+    }
 
 
 def _bytes(folder: RunFolder) -> int:
