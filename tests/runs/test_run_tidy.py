@@ -152,7 +152,9 @@ def test_shooting_is_filmed_again_from_its_forces(tmp_path):
 
 @pytest.mark.parametrize("method", ["target", "particles"])
 def test_a_run_in_one_pass_goes_on_from_its_frames(method, tmp_path):
-    control = f'[control]\nmethod = "{method}"\n' + ("markers = 500\ncontrol_particles = 60\n" if method == "particles" else "")
+    control = f'[control]\nmethod = "{method}"\n' + (
+        "markers = 500\ncontrol_particles = 60\n" if method == "particles" else ""
+    )
     folder = run_all(tmp_path / "run", control)
     frames, result = frames_of(folder), result_of(folder)
     tidy(folder)
@@ -206,8 +208,9 @@ def killed_after(operations: int, folder: Path, keep: str) -> bool:
     if child == 0:
         left = iter(range(operations))
         for module, name in ((os, "replace"), (os, "rename"), (Path, "unlink"), (Path, "rmdir")):
+            original = getattr(module, name)
 
-            def counted(*words, real=getattr(module, name), **more):
+            def counted(*words, real=original, **more):
                 if next(left, None) is None:
                     os._exit(9)
                 return real(*words, **more)

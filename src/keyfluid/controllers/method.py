@@ -41,7 +41,10 @@ class Plan:
     """What a run will do. A method derives its own, with what it has worked out.
 
     memory_bytes  beyond a free simulation
-    stored_bytes  on disk, beyond a state
+    stored_bytes  of checkpoints while it runs, beyond a state
+    kept_bytes    of those, what a finished run keeps
+    frame_bytes   of a frame on disk, beyond its fields
+    steps         of a frame, as far as can be known where the method chooses them itself; 0: as the scene says
     simulations   how many free simulations' work it is
     lines         to print before a run: what is searched or stored
     """
@@ -49,6 +52,9 @@ class Plan:
     problem: Problem
     memory_bytes: int = 0
     stored_bytes: int = 0
+    kept_bytes: int = 0
+    frame_bytes: int = 0
+    steps: float = 0.0
     simulations: float = 1.0
     lines: Sequence[str] = ()
 

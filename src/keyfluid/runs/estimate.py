@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from keyfluid.controllers.method import Plan
+from keyfluid.runs.disk_estimate import disk_bytes
 from keyfluid.scenes.build.problem import BuiltScene
 from keyfluid.threads import threads
 
@@ -30,11 +31,9 @@ def estimate(problem: BuiltScene, plan: Plan) -> Estimate:
     steps = problem.frames * (problem.steps_per_frame or _likely_steps(problem))
     bodies = problem.solids(0.0) is not None
     cost = (_WITH_BODIES if bodies else _PLAIN)[grid.dim] + _PER_DENSITY[grid.dim] * (len(problem.densities) - 1)
-    state = (len(problem.densities) + grid.dim) * problem.dtype.itemsize * grid.count
-    kept = grid.dim * problem.dtype.itemsize * grid.count * steps if problem.keyframes else 0
     return Estimate(
         problem.memory_estimate_bytes + plan.memory_bytes,
-        state * (problem.frames + 2) + kept + plan.stored_bytes,
+        disk_bytes(problem, plan, steps / problem.frames),
         plan.simulations * steps * grid.count * cost * 1e-9 / (1 + 0.6 * (threads() - 1)),
     )
 
