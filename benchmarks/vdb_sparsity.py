@@ -46,11 +46,8 @@ def main() -> None:
             changed = np.count_nonzero(full.reshape(values.shape)[above] != values[above])
             rows.append([np.count_nonzero(values), np.count_nonzero(above), *active, changed])
         some, above, density, velocity, changed = np.mean(rows, axis=0)
-        print(
-            f"{folder.name:24}{problem.grid.count:9}{some:9.0f}{above:8.0f}{density / above:9.2f}{velocity / above:9.2f}"
-            f"{changed:8.0f}",
-            flush=True,
-        )
+        ratios = f"{density / above:9.2f}{velocity / above:9.2f}"
+        print(f"{folder.name:24}{problem.grid.count:9}{some:9.0f}{above:8.0f}{ratios}{changed:8.0f}", flush=True)
 
 
 if __name__ == "__main__":
