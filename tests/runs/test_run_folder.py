@@ -47,7 +47,7 @@ def test_all_files_are_there_and_nothing_else(finished):
     names = {path.name for path in result.folder.iterdir()}
     video = {"video.webp", "video.mp4"} if video_available() else {"video.webp", "video.gif"}
     assert names == video | {
-        ".keyfluid", "scene.toml", "result.json", "checkpoint.npz", "checkpoint.before.npz", "frames", "vdb",
+        ".keyfluid", "scene.toml", "result.json", "checkpoint.npz", "frames", "vdb",
         "strip.png", "report.html",
     }  # fmt: skip
     assert sorted(p.name for p in (result.folder / "frames").iterdir()) == [f"{i:04d}.npz" for i in range(7)]

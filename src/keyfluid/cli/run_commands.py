@@ -123,12 +123,15 @@ def wedge(
     """Run a scene with several values of a key and compare the results side by side."""
     from keyfluid.cli.wedge import contact_sheet, variants, write_table
     from keyfluid.cli.writable import owned_folder
+    from keyfluid.errors import SceneError
     from keyfluid.scenes import load_scene
 
     wanted = variants(changes)
     first = load_scene(scene, set_ or ())
     folder = output or Path("out") / f"{first.name}_wedge"
     scenes = {label: _previewed(load_scene(scene, [*(set_ or ()), *sets]), preview) for label, sets in wanted.items()}
+    if any(variant.output.keep == "scene" for variant in scenes.values()):
+        raise SceneError("output.keep", '"scene" leaves no frames to compare; use "film", and keyfluid tidy afterwards')
     results = {}
     with owned_folder(folder, "wedge") as owned:
         for label, variant in scenes.items():
