@@ -251,9 +251,10 @@ def test_no_frame_to_go_on_from(tmp_path):
     assert bits(keyfluid.resume(tmp_path / "run").frames) == before
 
 
-def test_damaged_frames_are_filmed_again_from_the_checkpoint(tmp_path):
+@pytest.mark.parametrize("keep", ["film", "all"])
+def test_damaged_frames_are_filmed_again_from_the_checkpoint(keep, tmp_path):
     control = '[control]\nmethod = "spectral"\nschedule = "sequence"\niterations = 4\n'
-    whole = keyfluid.run(LONG + control, tmp_path / "run", threads=1)
+    whole = keyfluid.run(LONG + control, tmp_path / "run", threads=1, overrides=[f"output.keep={keep}"])
     before, history = bits(whole.frames), whole.metrics["history"]
     (tmp_path / "run" / "frames" / "0002.npz").write_bytes(b"")
     again = keyfluid.resume(tmp_path / "run", threads=1)
@@ -261,9 +262,10 @@ def test_damaged_frames_are_filmed_again_from_the_checkpoint(tmp_path):
     assert len(again.frames) == 15
     assert bits(again.frames) == before
     assert again.metrics["history"] == history
-    (tmp_path / "run" / "checkpoint.npz").unlink()
-    (tmp_path / "run" / "frames" / "0002.npz").unlink()
-    assert bits(keyfluid.resume(tmp_path / "run", threads=1).frames) == before, "from the checkpoint before"
+    if keep == "all":
+        (tmp_path / "run" / "checkpoint.npz").unlink()
+        (tmp_path / "run" / "frames" / "0002.npz").unlink()
+        assert bits(keyfluid.resume(tmp_path / "run", threads=1).frames) == before, "from the checkpoint before"
     for path in (tmp_path / "run").glob("checkpoint*"):
         path.unlink()
     (tmp_path / "run" / "frames" / "0002.npz").unlink()

@@ -189,10 +189,10 @@ def test_another_version_or_processor_is_noted(tmp_path, monkeypatch):
 def test_another_format_is_refused(tmp_path):
     folder = stopped(busy(), tmp_path / "run")
     record = Record.read(folder)
-    record.header["format"] = 3
+    record.header["format"] = 4
     record.write()
-    refused(folder, "format 3", "this keyfluid reads 2")
-    with pytest.raises(keyfluid.KeyfluidError, match="format 3"):
+    refused(folder, "format 4", "this keyfluid reads 2 to 3")
+    with pytest.raises(keyfluid.KeyfluidError, match="format 4"):
         keyfluid.open_run(folder)
 
 

@@ -66,7 +66,8 @@ def wait_for_frame(folder, index, process):
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed")
     scene = write_scene(folder, busy(FRAMES))
-    keyfluid.run(scene, folder / "run", threads=1, overrides=["output.vdb=false", "output.video=false"])
+    overrides = ["output.vdb=false", "output.video=false", "output.keep=all"]  # its copies stand for unfinished runs
+    keyfluid.run(scene, folder / "run", threads=1, overrides=overrides)
     return folder / "run"
 
 

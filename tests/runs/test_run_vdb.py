@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import keyfluid
-from keyfluid.runs.vdb_files import grids_of
+from keyfluid.io.vdb import read_vdb
+from keyfluid.runs.vdb_files import grids_of, write_frame
 
 SCENE = """
 [domain]
@@ -45,6 +46,18 @@ def grids(*overrides):
     return result, {grid.name: grid for grid in grids_of(result.problem, result.frames[1])}
 
 
+def read_back(result, folder):
+    """The file of frame 1, by name of grid."""
+    write_frame(folder / "a.vdb", result.problem, result.frames[1])
+    return {grid.name: grid for grid in read_vdb(folder / "a.vdb")}
+
+
+def dense(grid, shape):
+    full = np.zeros(shape + grid.data.shape[3:], grid.data.dtype)
+    full[tuple(slice(f, f + n) for f, n in zip(grid.first_index, grid.data.shape))] = grid.data
+    return full
+
+
 def test_several_fields_have_a_sum_and_a_colour():
     result, found = grids()
     assert list(found) == ["red", "blue", "density", "Cd", "vel", "target"]
@@ -69,3 +82,60 @@ def test_z_up_turns_places_and_vectors_alike():
     assert after[..., 0] == pytest.approx(before[..., 0])
     assert after[..., 1] == pytest.approx(-before[..., 2])
     assert after[..., 2] == pytest.approx(before[..., 1])
+
+
+def test_only_smoke_above_the_threshold_is_active(tmp_path):
+    """Values above it are unchanged; vectors and colours are there too, and in the voxels that touch it."""
+    result = keyfluid.run(SCENE, overrides=["time.frames=4", "keyframe[0].frame=4"])
+    frame, level = result.frames[1], 1e-3
+    found = read_back(result, tmp_path)
+    every = np.zeros(result.problem.grid.cells, bool)
+    for name, values in frame.densities.items():
+        smoke = values > level * result.problem.peaks[name]
+        every |= smoke
+        assert 0 < np.count_nonzero(smoke) < 0.9 * np.count_nonzero(values), "there is thin smoke to leave out"
+        assert np.array_equal(dense(found[name], smoke.shape), np.where(smoke, values, 0))
+    velocity = next(grid for grid in grids_of(result.problem, frame) if grid.name == "vel")
+    near = velocity.active
+    assert near[every].all()
+    assert np.count_nonzero(near) < 3 * np.count_nonzero(every)
+    wider = np.pad(every, 1)
+    touching = np.any([np.roll(wider, s, a) for a in range(3) for s in (-1, 1)], axis=0)[1:-1, 1:-1, 1:-1]
+    assert near[touching].all()
+    stored = dense(found["vel"], every.shape)
+    assert np.array_equal(stored[near], velocity.data[near].astype(np.float32))
+    assert not stored[~near].any()
+
+
+def test_without_a_threshold_every_voxel_is_stored(tmp_path):
+    result = keyfluid.run(SCENE, overrides=["output.threshold=0"])
+    found = read_back(result, tmp_path)
+    for name, values in result.frames[1].densities.items():
+        assert np.array_equal(dense(found[name], values.shape), values)
+
+
+def test_grids_are_chosen():
+    assert list(grids('output.grids=["density", "velocity"]')[1]) == ["red", "blue", "density", "vel"]
+    assert list(grids('output.grids=["target"]')[1]) == ["target"]
+    for wrong, words in (("[]", "at least one"), ('["vel"]', '"velocity"'), ('["surface"]', "is not a grid of smoke")):
+        with pytest.raises(keyfluid.KeyfluidError, match=f"output.grids: .*{words}"):
+            keyfluid.load_scene(SCENE, [f"output.grids={wrong}"])
+
+
+def test_the_air_around_a_liquid_is_inactive():
+    text = """
+    [domain]
+    resolution = 24
+    [time]
+    frames = 1
+    [[liquid.initial]]
+    shape = "disk"
+    center = [0.4, 0.3]
+    radius = 0.15
+    velocity = [0.5, 0.0]
+    """
+    result = keyfluid.run(text)
+    surface, velocity = grids_of(result.problem, result.frames[1])
+    assert (surface.grid_class, surface.background) == ("level set", 3 / 24)
+    assert np.array_equal(velocity.active[:, :, 0], result.frames[1].surface < 3 / 24)
+    assert 0.05 < velocity.active.mean() < 0.5

@@ -96,20 +96,41 @@ def export(
     names: Annotated[str | None, typer.Option(help="houdini or blender.")] = None,
     up: Annotated[str | None, typer.Option(help="y or z.")] = None,
     half: Annotated[bool, typer.Option("--half", help="Half precision.")] = False,
+    grids: Annotated[
+        str | None,
+        typer.Option(metavar="KIND,...", help="Grids to write, such as density,velocity; see output.grids."),
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Share of the peak density below which voxels are inactive.")
+    ] = None,
 ) -> None:
-    """Write the frames of a run as VDB files again, with other names, axes or precision."""
+    """Write the frames of a run as VDB files again, with other names, axes, grids or precision."""
     from keyfluid.cli.progress import Display
     from keyfluid.cli.writable import writable
     from keyfluid.runs.outputs import Outputs
     from keyfluid.runs.progress import Progress
 
-    sets = [f"output.{key}={value}" for key, value in (("names", names), ("up", up)) if value is not None]
+    values = {"names": names, "up": up, "threshold": threshold}
+    values["grids"] = None if grids is None else json.dumps([kind.strip() for kind in grids.split(",")])
+    sets = [f"output.{key}={value}" for key, value in values.items() if value is not None]
     problem, frames = _opened(folder, [*sets, *(["output.half=true"] if half else [])], ("output.",))
     own = output is None or output.resolve() == (folder / VDB).resolve()
     with writable(None if own else output, folder, "export") as place, Display() as display:
         outputs = Outputs(problem, frames, place, lambda what, n, of: display(Progress(n, of, what)))
         outputs.write_vdb(f"{VDB}/" if own else "")
     print(folder / VDB if own else output)
+
+
+def tidy(
+    folder: Folder,
+    keep: Annotated[str, typer.Option(help="film or scene; see output.keep.")] = "film",
+) -> None:
+    """Make the folder of a finished run smaller: no optimiser's memory, packed frames; or no frames at all."""
+    from keyfluid.runs.estimate import size_words
+    from keyfluid.runs.tidy import tidy as tidied
+
+    after, before = tidied(folder, keep)
+    print(f"{folder}: {size_words(after)}, was {size_words(before)}")
 
 
 def _opened(folder: Path, sets: list[str], allowed: tuple[str, ...]):  # type: ignore[no-untyped-def]
@@ -124,6 +145,7 @@ def _opened(folder: Path, sets: list[str], allowed: tuple[str, ...]):  # type: i
     if strange:
         raise KeyfluidError(f"--set {strange[0]}: can't change after a run; only {', '.join(allowed)} keys can")
     place = RunFolder.find(folder)
+    place.require_frames()
     problem = build(load_scene(place.scene_file, sets))
     return problem, Frames(place.frames, problem)
 

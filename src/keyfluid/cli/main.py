@@ -41,6 +41,7 @@ def _top(
 COMMANDS: tuple[Callable[..., None], ...] = (
     run_commands.run, run_commands.resume, run_commands.gallery, run_commands.wedge, run_commands.demo,
     scene_commands.new, folder_commands.show, folder_commands.render, folder_commands.export,
+    folder_commands.tidy,
     check_command.check, scene_commands.schema,
 )  # fmt: skip
 for command in COMMANDS:

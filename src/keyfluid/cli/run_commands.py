@@ -134,7 +134,7 @@ def wedge(
     from keyfluid.cli.wedge import Wedge, scores_of, write_sheet, write_table
     from keyfluid.cli.wedge_page import wedge_page
     from keyfluid.cli.writable import owned_folder
-    from keyfluid.errors import KeyfluidError
+    from keyfluid.errors import KeyfluidError, SceneError
     from keyfluid.io.atomic import write_whole
     from keyfluid.scenes import load_scene
 
@@ -147,6 +147,8 @@ def wedge(
     least = min(variant.time.frames for variant in scenes.values())
     if frame is not None and frame > least:
         raise KeyfluidError(f"--frame {frame}: is beyond the last frame of a run; give one between 0 and {least}")
+    if any(variant.output.keep == "scene" for variant in scenes.values()):
+        raise SceneError("output.keep", '"scene" leaves no frames to compare; use "film", and keyfluid tidy afterwards')
     results = {}
     with owned_folder(folder, "wedge") as owned:
         for label, variant in scenes.items():

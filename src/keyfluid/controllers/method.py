@@ -41,7 +41,10 @@ class Plan:
     """What a run will do. A method derives its own, with what it has worked out.
 
     memory_bytes  beyond a free simulation
-    stored_bytes  on disk, beyond a state
+    stored_bytes  of checkpoints while it runs, beyond a state
+    kept_bytes    of those, what a finished run keeps
+    frame_bytes   of a frame on disk, beyond its fields
+    steps         of a frame, as far as can be known where the method chooses them itself; 0: as the scene says
     likely        share of the most work that a run usually takes, where a search may end early
     lines         to print before a run: what is searched or stored
     """
@@ -49,6 +52,9 @@ class Plan:
     problem: Problem
     memory_bytes: int = 0
     stored_bytes: int = 0
+    kept_bytes: int = 0
+    frame_bytes: int = 0
+    steps: float = 0.0
     likely: float = 1.0
     lines: Sequence[str] = ()
 
@@ -74,3 +80,7 @@ class Method(ABC):
     def trial(self, plan: Plan, shell: Shell) -> None:
         """Begin the run for the run-time estimate alone: report progress until the shell asks to stop."""
         self.run(plan, shell)
+
+    def what_stays(self, last: Checkpoint) -> Checkpoint:
+        """What of the last checkpoint a finished run keeps: no arrays where its last frame has them."""
+        return Checkpoint({}, last.meta) if self.begins_from_frames else last

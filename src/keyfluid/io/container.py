@@ -1,10 +1,12 @@
 """Arrays and a few numbers in one file that is whole or absent, and that knows when it is damaged.
 
 The file is a .npz as numpy writes it (uncompressed zip: a CRC-32 per array), with one entry more, "meta": JSON in
-bytes. Nothing in it depends on the clock, so two equal runs write equal files.
+bytes. Arrays that were packed (packed.py) are entries NAME.packed instead of NAME.npy. Nothing in it depends on the
+clock, so two equal runs write equal files.
 
-Reading trusts nothing: entries must be stored uncompressed and unencrypted, as we write them, so a file never takes
-more memory than it has bytes; an array's header must describe exactly the bytes that follow it.
+Reading trusts nothing: entries must be stored as we write them, uncompressed by the zip itself and unencrypted, and an
+array's header must describe exactly the bytes that follow it. Arrays never take more memory than the file has bytes;
+packed ones at most eight times as much, or 256 MiB (what packs better and is larger is written plainly).
 """
 
 from __future__ import annotations
@@ -16,19 +18,24 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.atomic import DiskError, write_whole
+from keyfluid.io.packed import Packing, pack, unpack, unpacked_bytes
 
-__all__ = ["DiskError", "check_arrays", "load_arrays", "load_meta", "save_arrays"]
+__all__ = ["DiskError", "check_arrays", "is_packed", "load_arrays", "load_meta", "save_arrays"]
 
 _ENCRYPTED = 0x1
 _KINDS = "biuf"
 _MOST_META = 64 << 20
+_PLAIN, _PACKED = ".npy", ".packed"
+_SMALL, _MOST_TIMES = 256 << 20, 8
+"""Bytes that packed arrays may always take, and how many times the file's size they may take beyond that."""
+
 _FAULTS = (
     OSError, LookupError, ValueError, TypeError, AttributeError, EOFError, RuntimeError, ArithmeticError, SyntaxError,
     TokenError, struct.error, zipfile.BadZipFile, zlib.error,
@@ -36,17 +43,40 @@ _FAULTS = (
 """What zipfile, numpy and json raise for files that are not what they seem."""
 
 
-def save_arrays(path: Path, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any], entry: bool = True) -> None:
-    """Write the file, whole or not at all; it is on the disk when this returns (entry: see atomic.replacing)."""
+def save_arrays(
+    path: Path,
+    arrays: Mapping[str, np.ndarray],
+    meta: Mapping[str, Any],
+    entry: bool = True,
+    packing: Mapping[str, Packing] | None = None,
+) -> None:
+    """Write the file, whole or not at all; it is on the disk when this returns (entry: see atomic.replacing).
+
+    packing: of the arrays to pack; those that an array is packed after come before it in `arrays`.
+    """
     written = np.frombuffer(json.dumps(meta).encode(), np.uint8)
-    write_whole(path, lambda file: np.savez(file, meta=written, **arrays), entry)  # type: ignore[arg-type]
+    packed = {name: pack(arrays[name], how, arrays.__getitem__) for name, how in (packing or {}).items()}
+    if not _may_be_read(sum(arrays[name].nbytes for name in packed), sum(map(len, packed.values()))):
+        packed = {}
+
+    def write(file: IO[bytes]) -> None:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            for name, array in {"meta": written, **arrays}.items():
+                inner = name + (_PACKED if name in packed else _PLAIN)
+                with archive.open(inner, "w", force_zip64=True) as out:
+                    if name in packed:
+                        out.write(packed[name])
+                    else:
+                        npy.write_array(out, np.asanyarray(array), allow_pickle=False)
+
+    write_whole(path, write, entry)
 
 
 def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """All arrays, each checked against its checksum, and the meta data."""
     try:
         with zipfile.ZipFile(path) as archive:
-            arrays = {name: _array(archive, entry) for name, entry in _entries(archive, path).items()}
+            arrays = _arrays(archive, path)
         return arrays, _decoded(arrays.pop("meta"))
     except MemoryError:
         raise KeyfluidError(f"{path}: not enough free memory to read it") from None
@@ -59,6 +89,15 @@ def load_meta(path: Path) -> dict[str, Any]:
     try:
         with zipfile.ZipFile(path) as archive:
             return _decoded(_array(archive, _entries(archive, path)["meta"]))
+    except _FAULTS as error:
+        raise damaged(path, error) from None
+
+
+def is_packed(path: Path) -> bool:
+    """Whether some of the arrays are."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(entry.filename.endswith(_PACKED) for entry in _entries(archive, path).values())
     except _FAULTS as error:
         raise damaged(path, error) from None
 
@@ -86,13 +125,33 @@ def _entries(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]
     found: dict[str, zipfile.ZipInfo] = {}
     for entry in archive.infolist():
         stored = entry.compress_type == zipfile.ZIP_STORED and entry.compress_size == entry.file_size
-        name = entry.filename.removesuffix(".npy")
+        name = entry.filename.removesuffix(_PACKED).removesuffix(_PLAIN)
         if not stored or entry.flag_bits & _ENCRYPTED or entry.file_size > size or name in found:
             raise ValueError("an entry that keyfluid does not write")
         found[name] = entry
     if sum(entry.file_size for entry in found.values()) > size:
         raise ValueError("entries overlap")
     return found
+
+
+def _arrays(archive: zipfile.ZipFile, path: Path) -> dict[str, np.ndarray]:
+    size, taken = path.stat().st_size, 0
+    arrays: dict[str, np.ndarray] = {}
+    for name, entry in _entries(archive, path).items():
+        if not entry.filename.endswith(_PACKED):
+            arrays[name] = _array(archive, entry)
+            continue
+        data = archive.read(entry)
+        taken += unpacked_bytes(data)
+        if not _may_be_read(taken, size):
+            raise ValueError("arrays that take too much memory")
+        arrays[name] = unpack(data, arrays.__getitem__)
+    return arrays
+
+
+def _may_be_read(taken: int, size: int) -> bool:
+    """Whether so much memory is allowed for the packed arrays of a file of this size."""
+    return taken <= max(_SMALL, _MOST_TIMES * size)
 
 
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray:

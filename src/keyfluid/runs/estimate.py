@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from keyfluid.controllers.method import Plan
 from keyfluid.runs.busy import busy
+from keyfluid.runs.disk_estimate import disk_bytes
 from keyfluid.scenes.build.problem import BuiltScene
 
 _COMPILATION = {"none": 30, "target": 30, "particles": 40, "adjoint": 60, "spectral": 60, "spacetime": 60}
@@ -28,13 +29,10 @@ class Estimate:
 
 def estimate(problem: BuiltScene, plan: Plan, seconds: float) -> Estimate:
     """seconds: as measured (expected.py)."""
-    grid = problem.grid
-    steps = problem.frames * (problem.steps_per_frame or likely_steps(problem))
-    state = (len(problem.densities) + grid.dim) * problem.dtype.itemsize * grid.count
-    kept = grid.dim * problem.dtype.itemsize * grid.count * steps if problem.keyframes else 0
+    steps = problem.steps_per_frame or likely_steps(problem)
     return Estimate(
         problem.memory_estimate_bytes + plan.memory_bytes,
-        state * (problem.frames + 2) + kept + plan.stored_bytes,
+        disk_bytes(problem, plan, steps),
         seconds,
     )
 

@@ -15,6 +15,7 @@ def open_other_run(folder: str) -> OtherRun:
     """Named by control.start, the only key that asks for one."""
     try:
         place = RunFolder.find(folder)
+        place.require_frames()
         found = place.checkpoints.load()
     except KeyfluidError as error:
         raise SceneError("control.start", str(error)) from None

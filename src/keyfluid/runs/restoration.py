@@ -56,6 +56,8 @@ class Restoration:
                 )
             return None
         last = self._intact(int(found.shell["last_frame"]))
+        if not found.arrays and self._films.begins_from_frames:
+            return Resumption(self._state_of(last), last, found.shell)  # all that a finished run keeps
         return Resumption(Checkpoint(found.arrays, found.controller), last, found.shell, older=found.older)
 
     def from_frame(self, index: int) -> Resumption:
@@ -69,10 +71,13 @@ class Restoration:
         except KeyfluidError:
             found = None
         last = self._intact(index)
+        return Resumption(self._state_of(index), last, found.shell if found is not None else {}, index)
+
+    def _state_of(self, index: int) -> Checkpoint:
+        """A frame as a checkpoint."""
         record = self.folder.frames.read(index).record(self.problem.grid, self.problem.densities)
         arrays = {name: field.data for name, field in record.state.items()}
-        checkpoint = Checkpoint({**arrays, **record.particles}, {"frame": index, **record.memory})
-        return Resumption(checkpoint, last, found.shell if found is not None else {}, index)
+        return Checkpoint({**arrays, **record.particles}, {"frame": index, **record.memory})
 
     def _intact(self, last: int) -> int:
         """`last`, if the frames up to it are; -1 if they can be filmed again."""

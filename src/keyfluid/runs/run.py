@@ -25,6 +25,7 @@ from keyfluid.runs.progress import Listener, Reporter, after_a_second
 from keyfluid.runs.recorder import Recorder
 from keyfluid.runs.restoration import Restoration
 from keyfluid.runs.run_shell import RunShell
+from keyfluid.runs.tidy import keep_only
 from keyfluid.runs.time_left import TimeLeft
 from keyfluid.runs.watch import SceneWatch
 from keyfluid.scenes import Scene, load_scene
@@ -62,7 +63,8 @@ def run(
 ) -> RunResult:
     """Run a scene: a Scene, a path, or TOML text.
 
-    folder: where to write frames, checkpoints, films and VDB files; None keeps the frames in memory.
+    folder: where to write frames, checkpoints, films and VDB files; None keeps the frames in memory. With
+    output.keep = "scene" there are no frames once it has ended.
     threads: None chooses by the size of the grid; results do not depend on it.
     progress: called with a Progress after each frame or iteration; should_stop: asked between steps.
     Raises SceneErrors with all faults of a scene, KeyfluidError for a folder that can't be used.
@@ -148,7 +150,8 @@ def resume(
 ) -> RunResult:
     """Continue a run that was stopped or killed; the result is bit-identical to an uninterrupted run.
 
-    from_frame: recompute the frames after this one. Without it, a finished run is only checked.
+    from_frame: recompute the frames after this one. Without it, a finished run is only checked, and tidied as its
+    output.keep says.
     accept_changes: continue although the scene, its files or the machine's transforms have changed since the run
     started, where that makes sense; result.json then lists what changed.
     """
@@ -168,7 +171,11 @@ def resume(
         shell = RunShell(Recorder(problem, place), Reporter(progress, should_stop))
         restoration = Restoration(place, problem)
         finished = place.finished if from_frame is None else None
-        if finished is not None and restoration.is_whole():
+        if finished is None:
+            place.require_frames()
+        elif place.has_no_frames or restoration.is_whole():
+            with suppress(KeyfluidError):  # a damaged checkpoint, which a finished run does not need
+                keep_only(place, scene, scene.output.keep)
             return RunResult(finished, shell.recorder.frames, problem, place.path)
         found = restoration.from_checkpoint() if from_frame is None else restoration.from_frame(from_frame)
         shell.recorder.go_on(found)
@@ -228,6 +235,8 @@ def _go(shell: RunShell, plan: Plan) -> RunResult:
     # The report shows the same numbers, so they are made once.
     result = final if final is not None else recorder.result("stopped")
     recorder.write(result)
+    if folder is not None and final is not None:
+        keep_only(folder, problem.scene, problem.scene.output.keep)
     return RunResult(result, recorder.frames, problem, None if folder is None else folder.path)
 
 

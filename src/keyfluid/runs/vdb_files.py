@@ -4,6 +4,10 @@ Grids (Houdini's names; `output.names = "blender"` in brackets): one fog volume 
 sum where there are several, with `Cd` [color] for their mixed colour; `vel` [velocity], `force`, vectors at cell
 centres; `target` at keyframes. Of a liquid `surface`, a level set, in place of densities. 2D is a slab one voxel thick.
 The centre of cell i lies at (i + 1/2) dx; `output.up` turns the transform and the vectors about x.
+
+Active are the voxels with smoke above `output.threshold`; of vectors and colours also those around them, which
+interpolation between voxels reads, and in a liquid those inside it and in the band of its level set.
+`output.grids` chooses among the kinds of grids.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from keyfluid.render.colour import parse_colour
 from keyfluid.runs.frames import Frame
 from keyfluid.runs.pictures import centred, colour_of
 from keyfluid.scenes.build.problem import BuiltScene
+from keyfluid.scenes.schema.scene import GridKind
 
 _NAMES = {"houdini": {"vel": "vel", "Cd": "Cd"}, "blender": {"vel": "velocity", "Cd": "color"}}
 BAND = 3.0
@@ -42,41 +47,50 @@ def write_frame(path: Path, problem: BuiltScene, frame: Frame) -> None:
 
 
 def grids_of(problem: BuiltScene, frame: Frame) -> list[VdbGrid]:
-    names = _NAMES[problem.scene.output.names]
-    turn = turn_of(problem)
-    transform = np.eye(4)
-    transform[:3, :3] = turn
-    transform = transform @ cell_transform(problem.grid.spacing)
+    """The grids of a frame that `output.grids` asks for."""
+    output = problem.scene.output
+    names, turn, transform = _NAMES[output.names], turn_of(problem), transform_of(problem)
+    peak = max(problem.peaks.values(), default=1.0)
+    around = _around(problem, frame)
 
-    def fog(name: str, values: np.ndarray) -> VdbGrid:
-        return VdbGrid(name, _deep(values), transform=transform, grid_class="fog volume")
+    def fog(name: str, values: np.ndarray, full: float) -> VdbGrid:
+        active = _above(_deep(values), output.threshold * full)
+        return VdbGrid(name, _deep(values), transform=transform, grid_class="fog volume", active=active)
 
     def vectors(name: str, field: Field) -> VdbGrid:
         parts = [_deep(part) for part in centred(field)]
         parts += [np.zeros_like(parts[0])] * (3 - len(parts))
         data = np.stack(parts, axis=-1) @ turn.T.astype(field.dtype)
-        return VdbGrid(name, data, transform=transform, vector_type="contravariant relative")
+        return VdbGrid(name, data, transform=transform, vector_type="contravariant relative", active=around)
 
-    def level_set(name: str, phi: np.ndarray) -> VdbGrid:
-        band = BAND * problem.grid.spacing
-        return VdbGrid(name, _deep(phi), transform=transform, grid_class="level set", background=band)
-
+    found: list[tuple[GridKind, VdbGrid]] = []
     if frame.surface is not None:
-        grids = [level_set("surface", frame.surface)]
+        band = BAND * problem.grid.spacing
+        level_set = VdbGrid(
+            "surface", _deep(frame.surface), transform=transform, grid_class="level set", background=band
+        )
+        found.append(("surface", level_set))
     else:
-        grids = [fog(name, values) for name, values in frame.densities.items()]
+        found += [("density", fog(name, values, problem.peaks[name])) for name, values in frame.densities.items()]
     if len(frame.densities) > 1:
-        total = sum(frame.densities.values())
         if "density" not in frame.densities:
-            grids.append(fog("density", np.asarray(total)))
-        grids.append(VdbGrid(names["Cd"], _mixed_colour(problem, frame), transform=transform))
-    grids.append(vectors(names["vel"], frame.velocity))
+            found.append(("density", fog("density", np.asarray(sum(frame.densities.values())), peak)))
+        colour = VdbGrid(names["Cd"], _mixed_colour(problem, frame), transform=transform, active=around)
+        found.append(("colour", colour))
+    found.append(("velocity", vectors(names["vel"], frame.velocity)))
     if frame.force is not None:
-        grids.append(vectors("force", frame.force))
+        found.append(("force", vectors("force", frame.force)))
     targets = [key.target for key in problem.keyframes if key.frame == frame.index]
     if targets:
-        grids.append(fog("target", np.sum(targets, axis=0)))
-    return grids
+        found.append(("target", fog("target", np.sum(targets, axis=0), peak)))
+    return [grid for kind, grid in found if output.grids is None or kind in output.grids]
+
+
+def transform_of(problem: BuiltScene) -> np.ndarray:
+    """From voxels to metres in the axes of files."""
+    transform = np.eye(4)
+    transform[:3, :3] = turn_of(problem)
+    return transform @ cell_transform(problem.grid.spacing)
 
 
 def turn_of(problem: BuiltScene) -> np.ndarray:
@@ -85,6 +99,33 @@ def turn_of(problem: BuiltScene) -> np.ndarray:
     if have == want:
         return np.eye(3)
     return _TO_Z_UP if want == "z" else _TO_Z_UP.T
+
+
+def _above(values: np.ndarray, level: float) -> np.ndarray | None:
+    """The voxels that are stored; None, and so all that are not 0, where there is no threshold."""
+    return values > level if level > 0 else None
+
+
+def _around(problem: BuiltScene, frame: Frame) -> np.ndarray | None:
+    """Where vectors and colours are stored: in the fluid, and in the voxels that touch it."""
+    threshold = problem.scene.output.threshold
+    if threshold == 0:
+        return None
+    if frame.surface is not None:
+        return np.asarray(_deep(frame.surface) < BAND * problem.grid.spacing)
+    smoke = [values > threshold * problem.peaks[name] for name, values in frame.densities.items()]
+    mask = _deep(np.any(smoke, axis=0))
+    for axis in range(3):
+        wider = mask.copy()
+        lower, upper = (_cut(axis, slice(None, -1)), _cut(axis, slice(1, None)))
+        wider[lower] |= mask[upper]
+        wider[upper] |= mask[lower]
+        mask = wider
+    return mask
+
+
+def _cut(axis: int, part: slice) -> tuple[slice, ...]:
+    return tuple(part if a == axis else slice(None) for a in range(3))
 
 
 def _deep(values: np.ndarray) -> np.ndarray:

@@ -14,14 +14,21 @@ from keyfluid.controllers.optimised.edited import own_forces
 from keyfluid.controllers.optimised.forces import JoinedForces
 from keyfluid.controllers.optimised.minimise import Entry, WindowSearch, solve_window
 from keyfluid.controllers.optimised.plan import OptimisedPlan, make_plan
-from keyfluid.controllers.optimised.position import Position, from_other_run, part_name, restored, windows_of
+from keyfluid.controllers.optimised.position import (
+    Position,
+    from_other_run,
+    only_forces,
+    part_name,
+    restored,
+    windows_of,
+)
 from keyfluid.controllers.optimised.record import SearchRecord, SearchWork
-from keyfluid.controllers.optimised.replay import state_after
-from keyfluid.controllers.optimised.shooting import Shooting
+from keyfluid.controllers.optimised.replay import replay, state_after
+from keyfluid.controllers.optimised.shooting import Shooting, only_forces_of_rounds
 from keyfluid.controllers.optimised.shooting_trial import try_window
 from keyfluid.controllers.optimised.stages import Stage, plan_stages
 from keyfluid.controllers.optimised.unknowns import first_guess
-from keyfluid.controllers.shell import Shell
+from keyfluid.controllers.shell import Checkpoint, Shell
 from keyfluid.problem import Problem
 
 
@@ -49,12 +56,16 @@ class OptimisedKeyframes(Method):
         else:
             self.run(plan, shell)
 
+    def what_stays(self, last: Checkpoint) -> Checkpoint:
+        return only_forces_of_rounds(last) if "round" in last.meta else only_forces(last)
+
 
 def _run_in_order(plan: OptimisedPlan, shell: Shell) -> None:
     """Window by window, each from where the last one ended; windows that the checkpoint has are not solved again."""
     problem, settings, windows = plan.problem, plan.settings, _stages_to_follow(plan, shell)
     position = restored(shell, windows, settings)
     forces, kept, work = JoinedForces(own_forces(problem)), [*position.found], SearchWork(windows)
+    solved = position.window == len(windows)
     for number, stages in enumerate(windows):
         if number < position.window:
             forces = forces.and_then(stages[-1].control, position.found[kept[number]])
@@ -73,6 +84,8 @@ def _run_in_order(plan: OptimisedPlan, shell: Shell) -> None:
         forces = forces.and_then(stages[-1].control, found.best.x)
         kept.append(part_name(number, len(stages) - 1, found.lowest))
         position = Position()
+    if solved:
+        replay(problem, shell, forces, final=problem.frames)
 
 
 def _stages_to_follow(plan: OptimisedPlan, shell: Shell) -> list[list[Stage]]:

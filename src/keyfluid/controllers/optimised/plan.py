@@ -45,6 +45,7 @@ def make_plan(problem: Problem, other_runs: OtherRuns) -> OptimisedPlan:
         problem=problem,
         memory_bytes=workers * max(plan.total_bytes for plan in memory),
         stored_bytes=_stored_bytes(stages, settings),
+        kept_bytes=_kept_bytes(problem, settings, stages),
         lines=_lines(problem, settings, stages, workers),
         settings=settings,
         windows=windows,
@@ -58,6 +59,14 @@ def _stored_bytes(stages: Sequence[Sequence[Stage]], settings: SearchNumbers) ->
     """Points and gradients of the optimiser's memory, and the forces of every window."""
     sizes = [found[-1].control.nbytes for found in stages]
     return 2 * (settings.history + 2) * max(sizes) + sum(sizes)
+
+
+def _kept_bytes(problem: Problem, settings: SearchNumbers, stages: Sequence[Sequence[Stage]]) -> int:
+    """The forces of every window; after shooting, of one layer's."""
+    if settings.schedule == "shooting":
+        kept = plan_layers(problem, settings.span)[(settings.rounds - 1) % 2]
+        stages = [found for found in stages if found[0].window in kept]
+    return sum(found[-1].control.nbytes for found in stages)
 
 
 def _lines(problem: Problem, settings: SearchNumbers, stages: Sequence[Sequence[Stage]], workers: int) -> list[str]:

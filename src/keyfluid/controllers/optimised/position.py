@@ -1,7 +1,7 @@
 """Where an optimisation stands, and how it gets there again: from its own checkpoint, or from another run's.
 
 The checkpoint of an iteration is its point and gradient, one part (part_name); the optimiser's memory is the
-differences of the last few (optimise/lbfgs.py).
+differences of the last few (optimise/lbfgs.py). Of a finished run the forces of every window stay (only_forces).
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ from keyfluid.problem.kept import Json, items, number, number_or_infinite, numbe
 
 @dataclass(frozen=True, eq=False)
 class Position:
-    """Where a run stands: the window, the stage, its search and last error, and the vectors of the windows before."""
+    """Where a run stands: the window, the stage, its search and last error, and the vectors of the windows before.
+
+    Past the last window all are found: what is left is the film.
+    """
 
     window: int = 0
     stage: int = 0
@@ -46,6 +49,9 @@ def restored_from(checkpoint: Checkpoint, plans: Sequence[Sequence[Stage]], sett
     meta, arrays = checkpoint.meta, checkpoint.arrays
     try:
         window, stage = whole(meta, "window"), whole(meta, "stage")
+        found = {str(part): arrays[f"{part}/x"] for part in items(meta, "kept")}
+        if window == len(plans) == len(found):
+            return Position(window, stage, found=found)
         lowest = whole(meta, "lowest")
         values = {int(i): number(table(meta, "trail"), i) for i in table(meta, "trail")}
         known = {**values, lowest: number(meta, "best")}
@@ -55,11 +61,24 @@ def restored_from(checkpoint: Checkpoint, plans: Sequence[Sequence[Stage]], sett
         state = optimiser_of(plans[window][stage], settings, stage).restore(
             trail, whole(meta, "evaluations"), number_or_infinite(meta, "decrease"), (lowest, points[lowest])
         )
-        found = {str(part): arrays[f"{part}/x"] for part in items(meta, "kept")}
         state = replace(state, stalled=text(meta, "stalled"))
         return Position(window, stage, state, known, number_or_none(meta, "error"), found)
     except (KeyError, IndexError, AttributeError):
         raise KeyfluidError("the checkpoint does not fit the scene; run the scene again with --overwrite") from None
+
+
+def only_forces(last: Checkpoint) -> Checkpoint:
+    """The last checkpoint of a finished search without the optimiser's memory: the vectors that were found."""
+    meta = last.meta
+    try:
+        window = whole(meta, "window")
+        if len(items(meta, "windows")) != window + 1:
+            return last
+        kept = [*items(meta, "kept"), part_name(window, whole(meta, "stage"), whole(meta, "lowest"))]
+        arrays = {f"{part}/x": last.arrays[f"{part}/x"] for part in kept}
+    except KeyError:
+        return last  # of an older version: it stays whole
+    return Checkpoint(arrays, {"windows": meta["windows"], "window": window + 1, "stage": 0, "kept": kept})
 
 
 def windows_of(
@@ -128,11 +147,13 @@ def _from_same_method(other: OtherRun, windows: Sequence[Window], number: int, s
         found = restored_from(checkpoint, [plan_stages(problem, settings, window) for window in theirs], settings)
     except KeyfluidError:
         raise unlike from None
-    if found.window < number or found.state is None:
+    if found.window < number or (found.state is None and found.window == number):
         raise SceneError("control.start", f"{folder} is not finished; resume it first")
     plan = plan_stages(problem, settings, theirs[number])
-    before = plan[-1] if number < found.window else plan[found.stage]
-    vector = found.state.best.x if number == found.window else found.found[list(found.found)[number]]
+    if found.state is not None and number == found.window:
+        before, vector = plan[found.stage], found.state.best.x
+    else:
+        before, vector = plan[-1], found.found[list(found.found)[number]]
     own, sharp = stages[-1].problem, stages[-1].blur
     rank = next(i for i, stage in enumerate(stages) if stage.problem is own and stage.blur == sharp)
     control = stages[rank].control

@@ -36,7 +36,7 @@ from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.models.state import State
 from keyfluid.problem import Problem
-from keyfluid.problem.kept import whole
+from keyfluid.problem.kept import items, whole
 from keyfluid.threads import threads
 
 AGREE = 0.01
@@ -81,6 +81,9 @@ class Shooting:
     def run(self) -> None:
         """The rounds from where the checkpoint stands, the closing, and the film."""
         before, now = self._restored()
+        if now.closing and before is None:  # all that a finished run keeps
+            replay(self.problem, self.shell, self._forces(now, now.found), final=self.problem.frames)
+            return
         with solving(self.workers, lambda: self.shell.stop_requested) as solve:
             while not now.closing:
                 self._solve(before, now, solve)
@@ -205,6 +208,9 @@ class Shooting:
             return None, Round(0, [], False)
         try:
             number, closing = whole(checkpoint.meta, "round"), bool(whole(checkpoint.meta, "closing"))
+            if "found" in checkpoint.meta:
+                vectors = [checkpoint.arrays[f"{part}/x"] for part in items(checkpoint.meta, "found")]
+                return None, Round(number, [WindowFound(vector, {}) for vector in vectors], closing)
             before = Round(number - 1, [], False)
             if number > 0:
                 before.found.extend(self._read(checkpoint, before, i) for i in range(len(self._layer(before))))
@@ -223,6 +229,19 @@ class Shooting:
             for frame in self._wanted(self._layer(of)[place])
         }
         return WindowFound(arrays[f"{part}/x"], states)
+
+
+def only_forces_of_rounds(last: Checkpoint) -> Checkpoint:
+    """The last checkpoint of a finished run without the states between windows: the vectors that were found."""
+    try:
+        closing = Round(whole(last.meta, "round"), [], bool(whole(last.meta, "closing")))
+        found = [_part(closing, place) for place in range(whole(last.meta, "done"))]
+        arrays = {f"{part}/x": last.arrays[f"{part}/x"] for part in found}
+    except KeyError:
+        return last
+    if not closing.closing:
+        return last
+    return Checkpoint(arrays, {"round": closing.number, "closing": True, "found": found})
 
 
 def share_memory(problem: Problem, settings: SearchNumbers) -> tuple[int, SearchNumbers]:

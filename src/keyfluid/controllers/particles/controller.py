@@ -22,6 +22,9 @@ from keyfluid.models.state import State
 from keyfluid.problem import FrameRecord, Problem
 from keyfluid.problem.kept import Json, items, whole
 
+_PACKED, _LATTICE = 0.72, 0.07
+"""Bytes on disk over those in memory, of particles and of the velocity lattice (benchmarks/folder_size.py)."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ParticlesPlan(Plan):
@@ -40,7 +43,8 @@ class Particles(Method):
         particles = 6 * (settings.markers + 3 * settings.control_particles + settings.vortices)
         lattices = 12 * problem.grid.count + 16 * settings.velocity_cells**problem.grid.dim
         memory = (2 * particles + lattices) * problem.dtype.itemsize
-        return ParticlesPlan(problem=problem, memory_bytes=memory, simulation=simulation)
+        stored = round(_PACKED * particles * problem.dtype.itemsize + _LATTICE * 16 * settings.velocity_cells**3)
+        return ParticlesPlan(problem=problem, memory_bytes=memory, frame_bytes=stored, simulation=simulation)
 
     def run(self, plan: Plan, shell: Shell) -> None:
         assert isinstance(plan, ParticlesPlan)

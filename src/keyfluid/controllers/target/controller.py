@@ -20,14 +20,14 @@ from keyfluid.controllers.step_size import too_many_steps
 from keyfluid.controllers.target.driven import driven_smoke
 from keyfluid.controllers.target.goal import make_goal
 from keyfluid.controllers.target.liquid import LiquidTarget
-from keyfluid.controllers.target.settings import TargetNumbers
+from keyfluid.controllers.target.settings import DENSE_GAP, DENSE_TIME, TargetNumbers
 from keyfluid.controllers.turns import Turn, acting, turns
 from keyfluid.errors import SceneError
 from keyfluid.fields import Field
 from keyfluid.fluids.liquid.fluid import LiquidFluid
 from keyfluid.fluids.smoke.steps import SmokeWatch
 from keyfluid.grid import Kind
-from keyfluid.models.driven_smoke import DrivenInputs, DrivenSmoke
+from keyfluid.models.driven_smoke import CELLS_PER_STEP, DrivenInputs, DrivenSmoke
 from keyfluid.models.pull import Pull
 from keyfluid.models.state import State
 from keyfluid.operators.blur import gaussian_blur
@@ -43,6 +43,10 @@ SERIAL_CELLS = 1 << 15
 
 MOST_CARRIERS = 16
 """Velocities of a frame that are kept for the report; more sub-steps than that are averaged in pairs."""
+
+
+USUAL_SPEED = 1.4
+"""Of the fastest air, in sides of the domain per time to the target, the mean over a run; for estimates."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,7 +73,9 @@ class Target(Method):
             lines = goals.lines
         else:
             goals = Goals(problem, numbers)
-        return TargetPlan(problem=problem, memory_bytes=memory, numbers=numbers, goals=goals, lines=lines)
+        fixed = isinstance(goals, LiquidTarget) or numbers.advection == "smooth"
+        steps = 0.0 if fixed else _likely_steps(problem, numbers)
+        return TargetPlan(problem=problem, memory_bytes=memory, steps=steps, lines=lines, numbers=numbers, goals=goals)
 
     def run(self, plan: Plan, shell: Shell) -> None:
         assert isinstance(plan, TargetPlan)
@@ -162,6 +168,16 @@ class Goals:
             miss += gap.dot(gap)
             whole += pull.goal.target.dot(pull.goal.target)
         return math.sqrt(miss / whole) if whole > 0 else None
+
+
+def _likely_steps(problem: Problem, numbers: TargetNumbers) -> float:
+    """Of a frame, from the speed that smoke usually takes to its target; as many as carriers are kept, at most."""
+    keys = {key.frame for key in problem.keyframes}
+    seconds = max(keys, default=1) / len(keys or (1,)) / problem.fps
+    seconds = seconds if seconds > DENSE_GAP else DENSE_TIME
+    speed = USUAL_SPEED * math.sqrt(numbers.strength) * numbers.side / seconds
+    steps = speed / (problem.fps * CELLS_PER_STEP * problem.grid.spacing)
+    return min(max(1.0, steps), 1.5 * MOST_CARRIERS)
 
 
 class _Frame:

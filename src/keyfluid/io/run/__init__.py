@@ -12,5 +12,9 @@ checkpoints.py   checkpoint.npz, the one before it, and the parts they share
 run_folder.py    a run's folder, found to read it or opened to write to it
 """
 
-FORMAT = 2
-"""Version of the format. 1 had no record; 2 lists its files, and frames and checkpoints name their run."""
+FORMAT = 3
+"""Version of the format. 1 had no record; 2 lists its files, and frames and checkpoints name their run; in 3 arrays may
+be packed."""
+
+READABLE = (2, 3)
+"""Versions that can be read, and written to after their record says 3."""

@@ -7,12 +7,14 @@
 What a checkpoint holds is on the disk before the one before it is given up. Parts lie in numbered slots, which are used
 again once neither of the two checkpoints names them. Both renames of a checkpoint wait for one flush of the folder: a
 power cut leaves both, the first alone (then the one before is the last) or neither.
+
+A finished run keeps one small checkpoint without parts (`reduce`).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -22,9 +24,11 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from keyfluid.errors import KeyfluidError
+from keyfluid.fields import REAL
 from keyfluid.io.container import damaged, load_arrays, load_meta, save_arrays
+from keyfluid.io.packed import Packing
 from keyfluid.io.run.frame_files import FrameFiles, is_one_of
-from keyfluid.io.run.layout import BEFORE, LAST, part_file
+from keyfluid.io.run.layout import BEFORE, LAST, is_part_file, part_file
 from keyfluid.io.run.owned import OwnedFolder
 from keyfluid.problem.kept import Meta
 
@@ -103,6 +107,34 @@ class Checkpoints:
         with owned.writing(LAST, again=True) as path:
             save_arrays(path, arrays, content)
         self._known[LAST] = slots
+
+    def reduce(self, what_stays: Callable[[Stored], Stored]) -> None:
+        """Replace the last checkpoint of a finished run by what is to stay of it, packed; the one before it and the
+        parts go. Nothing is removed before what stays is on the disk."""
+        owned = self._owned
+        assert owned is not None, "opened for reading"
+        found = self.load()
+        if found is None:
+            return
+        if found.older is not None:
+            raise KeyfluidError(f"{found.older}; resume the run first: keyfluid resume {self._path}")
+        stays = what_stays(found)
+        parts = [name for name in owned.record.files if is_part_file(name)]
+        if set(stays.arrays) == set(found.arrays) and not parts and not (self._path / BEFORE).exists():
+            return
+        content = {"controller": stays.controller, "shell": dict(stays.shell), "parts": {}, "run": self._frames.run}
+        packing = {name: Packing(((array.size,),)) for name, array in stays.arrays.items() if array.dtype in REAL}
+        with owned.writing(LAST, again=True) as path:
+            save_arrays(path, stays.arrays, content, packing=packing)
+        self._known = {}
+        for name in (BEFORE, *parts):
+            owned.remove(name)
+
+    def remove(self) -> None:
+        """Remove all of them."""
+        assert self._owned is not None, "opened for reading"
+        for name in (BEFORE, LAST, *filter(is_part_file, list(self._owned.record.files))):
+            self._owned.remove(name)
 
     def load(self) -> Stored | None:
         """The last checkpoint, or if it is torn the one before; None if the run has none yet."""

@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from keyfluid.errors import KeyfluidError
-from keyfluid.io.run import FORMAT
+from keyfluid.io.run import FORMAT, READABLE
 from keyfluid.solvers.transforms import BACKEND
 
 _PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "ducc0")
@@ -31,6 +31,8 @@ FILE = "sha256:"
 """Begins what stands for a file's content in a fingerprint's scene."""
 
 _NAME_LENGTH = 24
+_NAMED = 2
+"""The format that names are made of: another one would give the same frames another name."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Fingerprint:
     def of(cls, scene: Mapping[str, Any], package: str) -> Fingerprint:
         """The fingerprint of a run that starts now; `scene` has a hash of its content for every file."""
         simulated = dict(_simulated(scene))
-        content = json.dumps({"format": FORMAT, "scene": simulated, "transforms": BACKEND}, sort_keys=True)
+        content = json.dumps({"format": _NAMED, "scene": simulated, "transforms": BACKEND}, sort_keys=True)
         name = hashlib.sha256(content.encode("utf-8")).hexdigest()[:_NAME_LENGTH]
         precision = str(scene.get("simulation", {}).get("precision", "float32"))
         return cls(name, simulated, precision, BACKEND, package, _packages(), *_processor())
@@ -65,10 +67,10 @@ class Fingerprint:
     def read(cls, header: Mapping[str, Any]) -> Fingerprint:
         """The fingerprint in a folder's record."""
         found = header.get("format")
-        if found != FORMAT:
+        if found not in READABLE:
             raise KeyfluidError(
-                f"was written in format {found!r} of run folders, this keyfluid reads {FORMAT}; use the keyfluid that "
-                f"wrote it ({header.get('version', 'unknown')})"
+                f"was written in format {found!r} of run folders, this keyfluid reads {READABLE[0]} to {FORMAT}; "
+                f"use the keyfluid that wrote it ({header.get('version', 'unknown')})"
             )
         try:
             known = {name: header[name] for name in cls.__dataclass_fields__}

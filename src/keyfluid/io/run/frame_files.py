@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from keyfluid.errors import KeyfluidError
-from keyfluid.io.container import check_arrays, damaged, load_arrays, load_meta, save_arrays
+from keyfluid.grid import Grid
+from keyfluid.io.container import check_arrays, damaged, is_packed, load_arrays, load_meta, save_arrays
 from keyfluid.io.run.layout import frame_file, frame_files
 from keyfluid.io.run.owned import OwnedFolder
 from keyfluid.io.run.stored_frame import FrameMeta, StoredFrame, checked_meta
@@ -40,7 +41,7 @@ class FrameFiles:
         if frame_file(index) not in self.owned.record.files:
             self.owned.expect(map(frame_file, range(index, index + _AHEAD)))
         with self.owned.writing(frame_file(index)) as path:
-            save_arrays(path, frame.arrays, {**frame.meta, "run": self.run})
+            save_arrays(path, frame.arrays, {**frame.meta, "run": self.run}, packing=frame.packing)
 
     def read(self, index: int) -> StoredFrame:
         arrays, meta = load_arrays(self.path(index))
@@ -49,6 +50,13 @@ class FrameFiles:
             if array.dtype.kind == "f" and not np.isfinite(array).all():
                 raise KeyfluidError(f"{self.path(index)}: {name} holds values that are not finite")
         return StoredFrame(arrays, own)
+
+    def pack(self, index: int, grid: Grid, fields: Iterable[str]) -> None:
+        """Write a frame of an older run again, packed, if it is ours and is not."""
+        assert self.owned is not None, "opened for reading"
+        if self.owned.owns(frame_file(index)) and not is_packed(self.path(index)):
+            frame = self.read(index)
+            self.put(StoredFrame.of(frame.record(grid, fields), frame.meta))
 
     def meta(self, index: int) -> FrameMeta:
         return self._own(index, load_meta(self.path(index)))

@@ -37,6 +37,10 @@ def part_file(slot: str) -> str:
     return f"checkpoint.{slot}.npz"
 
 
+def is_part_file(name: str) -> bool:
+    return name.startswith("checkpoint.") and name.endswith(".npz") and name not in (LAST, BEFORE)
+
+
 def numbered(scene: str, number: int) -> str:
     """A file of a sequence, without its ending."""
     return f"{scene}.{number:04d}"

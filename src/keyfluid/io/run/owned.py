@@ -159,6 +159,13 @@ class OwnedFolder:
             (self.path / name).unlink(missing_ok=True)
             self.record.removed(name)
 
+    def remove_empty(self, folder: str) -> None:
+        """Remove a folder inside ours if nothing is left in it."""
+        place = self.path / folder
+        if not place.is_symlink() and place.is_dir() and not any(place.iterdir()):
+            place.rmdir()
+            flush_folder(self.path)
+
     def clear(self) -> None:
         """Remove every file of ours, then folders that are left empty; the marker stays."""
         self.sweep()

@@ -12,14 +12,18 @@ from pathlib import Path
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.atomic import write_whole
+from keyfluid.io.run import FORMAT
 from keyfluid.io.run.aside import ASIDE, discard, recover
 from keyfluid.io.run.checkpoints import Checkpoints
 from keyfluid.io.run.fingerprint import Fingerprint
 from keyfluid.io.run.frame_files import FrameFiles
-from keyfluid.io.run.layout import RESULT, SCENE, scene_file
+from keyfluid.io.run.layout import FRAMES, RESULT, SCENE, scene_file
 from keyfluid.io.run.owned import OwnedFolder, is_locked
 from keyfluid.io.run.record import Record
 from keyfluid.io.run.result_file import Result, read_result
+
+_KEPT = "keep"
+"""Key of the record's header."""
 
 
 class RunFolder:
@@ -61,6 +65,9 @@ class RunFolder:
                 f"keyfluid resume {found.path} --accept-changes"
             )
         owned = OwnedFolder.open(found.path)
+        if owned.record.header.get("format") != FORMAT:
+            owned.record.header["format"] = FORMAT
+            owned.record.write()
         return cls(found.path, _fingerprint(found.path, owned.record), owned)
 
     def close(self) -> None:
@@ -96,6 +103,28 @@ class RunFolder:
         self.owned.record.header = fingerprint.header()
         self.owned.record.write()
         self._identify(fingerprint)
+
+    @property
+    def has_no_frames(self) -> bool:
+        """Whether a finished run gave up its frames on purpose (`give_up_frames`)."""
+        record = self.owned.record if self.owned is not None else Record.read(self.path)
+        return record is not None and record.header.get(_KEPT) == "scene"
+
+    def require_frames(self) -> None:
+        """Raise if the run gave them up."""
+        if self.has_no_frames:
+            raise KeyfluidError(f'{self.path}: has kept no frames (output.keep = "scene"); run its scene again')
+
+    def give_up_frames(self) -> None:
+        """Remove frames and checkpoints of a finished run; the record says so first, so that no reader takes what is
+        left after a kill for the whole film."""
+        assert self.owned is not None, "opened for reading"
+        if not self.has_no_frames:
+            self.owned.record.header[_KEPT] = "scene"
+            self.owned.record.write()
+        self.checkpoints.remove()
+        self.frames.drop_after(-1)
+        self.owned.remove_empty(FRAMES)
 
     @property
     def is_running(self) -> bool | None:

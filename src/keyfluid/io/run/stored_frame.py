@@ -13,7 +13,7 @@ The meta data has what the metrics need, so that a run can be summed up without 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NotRequired
 
 import numpy as np
@@ -21,11 +21,14 @@ from pydantic import ConfigDict, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
 from keyfluid.errors import KeyfluidError
-from keyfluid.fields import Field
+from keyfluid.fields import REAL, Field
 from keyfluid.grid import Grid, Kind
+from keyfluid.io.packed import Packing
 from keyfluid.problem import FrameRecord
 
 _VELOCITY, _FORCE, _CARRIER, _PARTICLES = "velocity", "force", "carrier.", "particles."
+_NEAREST = 3
+"""Carriers that the one before them is packed after."""
 
 
 @with_config(ConfigDict(extra="allow", strict=True))
@@ -70,21 +73,38 @@ def checked_meta(content: Mapping[str, Any]) -> FrameMeta:
 
 @dataclass(frozen=True, eq=False)
 class StoredFrame:
-    """A frame as it is stored, in a file or in memory."""
+    """A frame as it is stored, in a file or in memory; packing: how its arrays take less space in a file."""
 
     arrays: Mapping[str, np.ndarray]
     meta: FrameMeta
+    packing: Mapping[str, Packing] = field(default_factory=dict)
 
     @classmethod
     def of(cls, record: FrameRecord, meta: FrameMeta) -> StoredFrame:
-        """With as many carriers as the meta data has seconds of."""
-        arrays = {name: field.data for name, field in record.state.items()}
+        """With as many carriers as the meta data has seconds of.
+
+        Carriers are packed from the last, which is close to the velocity, to the first, each after the ones before.
+        """
+        fields = dict(record.state)
         if record.force is not None:
-            arrays[_FORCE] = record.force.data
-        kept = record.carriers[: len(meta["carrier_seconds"])]
-        arrays.update({f"{_CARRIER}{i}": velocity.data for i, (_, velocity) in enumerate(kept)})
-        arrays.update({_PARTICLES + name: values for name, values in record.particles.items()})
-        return cls(arrays, meta)
+            fields[_FORCE] = record.force
+        carriers = [velocity for _, velocity in record.carriers[: len(meta["carrier_seconds"])]]
+        row: list[str] = []
+        after = {}
+        for i in reversed(range(len(carriers))):
+            name = f"{_CARRIER}{i}"
+            fields[name], after[name] = carriers[i], tuple(row[:_NEAREST]) or (_VELOCITY,)
+            row.insert(0, name)
+        arrays = {name: values.data for name, values in fields.items()}
+        packing = {
+            name: Packing(tuple(values.grid.shapes(values.kind)), after.get(name, ()))
+            for name, values in fields.items()
+        }
+        for name, values in record.particles.items():
+            arrays[_PARTICLES + name] = values
+            if values.dtype in REAL:
+                packing[_PARTICLES + name] = Packing(((values.size,),))
+        return cls(arrays, meta, packing)
 
     def record(self, grid: Grid, fields: Iterable[str]) -> FrameRecord:
         """As the method gave it; raises if it is of another grid or has other fields."""

@@ -25,6 +25,8 @@ class VdbGrid:
     transform    4 x 4, world = transform @ (i, j, k, 1): the *centre* of voxel (i, j, k), in metres.
     grid_class   "level set": `background` is the half width of the band, in metres; values are clamped
                  to +-background and only the voxels strictly between are active.
+    active       (nx, ny, nz): the voxels that are stored; the others take the background value. None: those whose
+                 values differ from the background. A level set has its own rule, above.
     vector_type  how a vector turns with a transform; "contravariant relative" is right for velocity.
     metadata     what the file says about this grid beyond the fields above.
     """
@@ -36,6 +38,7 @@ class VdbGrid:
     grid_class: GridClass = "unknown"
     background: Value = 0.0
     vector_type: VectorType = "invariant"
+    active: np.ndarray | None = None
     metadata: dict[str, MetadataValue] = field(default_factory=dict)
 
     @property

@@ -30,9 +30,9 @@ def write_vdb(
 ) -> None:
     """Write `grids` to one file; the file appears complete or not at all.
 
-    Values are stored in single precision, or half. Active are the voxels that differ from the background,
-    in a level set those strictly between -background and +background; the rest takes no space. The same
-    input gives the same bytes, the uuid included.
+    Values are stored in single precision, or half. Active are the voxels of `VdbGrid.active`, without it those that
+    differ from the background; in a level set those strictly between -background and +background. The rest takes no
+    space. The same input gives the same bytes, the uuid included.
     """
     path = Path(path)
     names = [grid.name for grid in grids]
@@ -58,7 +58,7 @@ def write_vdb(
 def _encode_grid(grid: VdbGrid, position: int, half: bool) -> list[bytes]:
     """Descriptor and content of a grid whose descriptor starts at byte `position` of the file."""
     data, background = _checked_values(grid, half)
-    active, minus = _active_voxels(data, background, grid.grid_class == "level set")
+    active, minus = _active_voxels(data, background, grid)
     blocks = cut_into_blocks(data, active, minus, grid.first_index, background)
     tree = encode_tree(blocks, background, half)
 
@@ -103,11 +103,13 @@ def _checked_values(grid: VdbGrid, half: bool) -> tuple[np.ndarray, np.ndarray]:
     return data, background
 
 
-def _active_voxels(data: np.ndarray, background: np.ndarray, level_set: bool) -> tuple[np.ndarray, np.ndarray]:
+def _active_voxels(data: np.ndarray, background: np.ndarray, grid: VdbGrid) -> tuple[np.ndarray, np.ndarray]:
     """Masks of the active voxels and of the inactive ones that hold -background."""
-    if level_set:
+    if grid.grid_class == "level set":
         return np.abs(data[..., 0]) < background[0], data[..., 0] == -background[0]
-    active = np.any(data != background, axis=3)
+    active = np.any(data != background, axis=3) if grid.active is None else np.asarray(grid.active, bool)
+    if active.shape != data.shape[:3]:
+        raise KeyfluidError(f"has {data.shape[:3]} voxels and a mask of {active.shape}")
     return active, np.zeros_like(active)
 
 

@@ -25,6 +25,7 @@ _SAME = ("domain", "time", "smoke", "liquid", "source", "obstacle", "simulation"
 def load_run_body(body: Body, scene: Scene) -> DensityArray:
     """The smoke of a run's frame, deformed or painted over."""
     run = RunFolder.read(Path(str(body.run)))
+    run.require_frames()
     folder, theirs = run.path, load_scene(run.scene_file)
     grid = make_grid(theirs)
     if not theirs.fluid.reusable:
@@ -85,6 +86,7 @@ def _smoke(run: RunFolder, index: int, grid: Grid, field: str) -> np.ndarray:
 def open_edit(edit: Edit, scene: Scene) -> EditedRun:
     """The run, checked: finished, and of the same scene except for its targets."""
     run = RunFolder.read(Path(edit.run))
+    run.require_frames()
     folder, theirs = run.path, load_scene(run.scene_file)
     for name in _SAME:
         ours, other = getattr(scene, name), getattr(theirs, name)

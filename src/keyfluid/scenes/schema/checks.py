@@ -19,7 +19,7 @@ def check(scene: Scene) -> list[SceneError]:
     """Every fault that shows without reading a file's content."""
     parts = (
         _domain, _fields, _bodies, _starts, *_OF_FLUIDS[scene.fluid.table], _sources, _obstacles, _keyframes, _pictures,
-        _flows, _edit, _camera,
+        _flows, _edit, _camera, _grids,
     )  # fmt: skip
     return [fault for part in parts for fault in part(scene)]
 
@@ -288,3 +288,11 @@ def _camera(scene: Scene) -> Iterator[SceneError]:
             yield SceneError("camera.position", "is the point it looks at; move it, or camera.look_at")
     if scene.light.direction is not None and not any(scene.light.direction):
         yield SceneError("light.direction", "is zero; give three numbers that point to the light")
+
+
+def _grids(scene: Scene) -> Iterator[SceneError]:
+    liquid = scene.liquid is not None
+    of, has = ("a liquid", "surface") if liquid else ("smoke", "density")
+    for kind in scene.output.grids or ():
+        if kind in (("density", "colour") if liquid else ("surface",)):
+            yield SceneError("output.grids", f'"{kind}" is not a grid of {of}; remove it, or use "{has}"')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
@@ -43,6 +43,14 @@ MOST_PLACES = 2000
 """Places of an obstacle's path, at most."""
 
 Frame = Annotated[int, whole()]
+GridKind = Literal["density", "surface", "velocity", "force", "colour", "target"]
+Grids = Annotated[
+    list[GridKind],
+    Wants(
+        "a list of " + ", ".join(f'"{kind}"' for kind in get_args(GridKind)) + ", at least one",
+        lambda v: isinstance(v, list) and v != [] and all(isinstance(k, str) and k in get_args(GridKind) for k in v),
+    ),
+]
 Boundaries = Annotated[
     str | list[str],
     Wants(
@@ -288,6 +296,22 @@ class Output(Table):
     names: Literal["houdini", "blender"] = Field(default="houdini", description="whose names VDB grids have")
     up: Literal["y", "z"] | None = Field(default=None, description="the up axis in VDB files; default: domain.up")
     half: Flag = Field(default=False, description="half precision in VDB files")
+    grids: Grids | None = Field(
+        default=None,
+        description="the grids in VDB files; default: all that there are (density or surface, velocity, force, colour "
+        "where there are several kinds of smoke, target at keyframes)",
+    )
+    threshold: Annotated[float, number(at_least=0, at_most=1)] = Field(
+        default=1e-3,
+        description="voxels with less smoke than this share of its peak density are inactive in VDB files, and with "
+        "them vectors and colours that are not beside smoke; 0: every voxel that is not zero is stored",
+    )
+    keep: Literal["all", "film", "scene"] = Field(
+        default="film",
+        description='what stays in the folder of a finished run: "film": frames, and the forces that an optimisation '
+        'found, which resume, --from, edit, render and export need; "all": also the optimiser\'s memory; "scene": '
+        "neither, only scene, result, films, report and exported files",
+    )
     size: Annotated[int, whole(16, 8192)] = Field(default=512, description="longer side of pictures, pixels")
 
 
