@@ -15,6 +15,8 @@ import numpy as np
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid
+from keyfluid.models.air import TEMPERATURE
+from keyfluid.models.wind import Wind
 from keyfluid.objectives.match import KeyframeMatch
 from keyfluid.problem.emission import Emission
 from keyfluid.problem.film import EditedFilm
@@ -50,6 +52,7 @@ class Fluid(ABC):
     drawn_as   what pictures show: "density" (its fields are densities) or "surface" (its field is a signed distance)
     fast       share of the longest side that it may cross in a step before a run notes it
     viscosity  m^2/s
+    dissipation  share of it that is lost per second (of what is left), 1/s
     mesh       whether frames of a 3D scene are also written as meshes
     """
 
@@ -58,6 +61,7 @@ class Fluid(ABC):
     fast: ClassVar[float] = inf
 
     viscosity: float
+    dissipation: float = 0.0
     mesh: bool = False
 
     @property
@@ -70,7 +74,7 @@ class Fluid(ABC):
         """What counts as matter in a cell, from the values of its field."""
 
     @abstractmethod
-    def acceleration(self, densities: Iterable[float]) -> float:
+    def acceleration(self, densities: Iterable[float], temperature: float = 0.0) -> float:
         """The largest that it gives itself where its fields are at most these, m/s^2."""
 
     @abstractmethod
@@ -126,7 +130,8 @@ class Problem(ABC):
     steps_per_frame, cfl         fixed steps, or None: steps of at most cfl cells, trimmed to frames
     densities                    {field: Field of centres}, zero in solids; of a liquid {"surface": signed distance}
     velocity                     Field of faces at frame 0, not yet projected
-    sources, solids              what flows in; obstacles by time in seconds
+    temperature                  Field of centres at frame 0, kelvin above the air around; None where nothing is warm
+    sources, winds, solids       what flows in; what blows; obstacles by time in seconds
     fluid, up, engine            what it is, which axis is up, how it is computed
     keyframes, pictures, flows   what is asked, in order of frames
     edit                         the film to change, or None
@@ -144,7 +149,9 @@ class Problem(ABC):
     cfl: float
     densities: Mapping[str, Field]
     velocity: Field
+    temperature: Field | None
     sources: Sequence[Emission]
+    winds: Sequence[Wind]
     solids: MovingSolids
     fluid: Fluid
     up: int
@@ -163,6 +170,17 @@ class Problem(ABC):
     def method(self) -> str:
         """`control.method`."""
         return str(getattr(self.control, "method"))  # noqa: B009
+
+    @property
+    def start(self) -> dict[str, Field]:
+        """The state at frame 0."""
+        warm = {} if self.temperature is None else {TEMPERATURE: self.temperature}
+        return {**self.densities, **warm, "velocity": self.velocity}
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """Names of the centred fields of a state: densities, and the temperature if there is one."""
+        return tuple(name for name in self.start if name != "velocity")
 
     @abstractmethod
     def coarser(self, factor: int) -> Problem:

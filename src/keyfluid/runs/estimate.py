@@ -29,8 +29,8 @@ def estimate(problem: BuiltScene, plan: Plan) -> Estimate:
     grid = problem.grid
     steps = problem.frames * (problem.steps_per_frame or _likely_steps(problem))
     bodies = problem.solids(0.0) is not None
-    cost = (_WITH_BODIES if bodies else _PLAIN)[grid.dim] + _PER_DENSITY[grid.dim] * (len(problem.densities) - 1)
-    state = (len(problem.densities) + grid.dim) * problem.dtype.itemsize * grid.count
+    cost = (_WITH_BODIES if bodies else _PLAIN)[grid.dim] + _PER_DENSITY[grid.dim] * (len(problem.carried) - 1)
+    state = (len(problem.carried) + grid.dim) * problem.dtype.itemsize * grid.count
     kept = grid.dim * problem.dtype.itemsize * grid.count * steps if problem.keyframes else 0
     return Estimate(
         problem.memory_estimate_bytes + plan.memory_bytes,
@@ -44,6 +44,7 @@ def _likely_steps(problem: BuiltScene) -> int:
     lift = problem.fluid.acceleration([max(problem.peaks.values(), default=1.0)])
     rising = math.sqrt(lift * problem.grid.size[problem.up])
     blown = [max(map(abs, source.velocity)) for source in problem.sources if source.velocity is not None]
+    blown += [math.hypot(*wind.velocity) for wind in problem.winds]
     speed = max([rising, problem.velocity.peak(), *blown])
     return max(1, math.ceil(speed / (problem.fps * problem.cfl * problem.grid.spacing)))
 

@@ -8,8 +8,9 @@ pictures          of [[picture]]: |seen - wanted| / |wanted| in L2, by frame
 flows             of [[flow]]: root mean square of v - v* in its region, over the target speed (for rest, over the
                   longest side in the time there), by frame
 transported_iou   iou of the start carried through the stored velocities (flow_map.py)
-mass_drift        (mass at the end - mass at the start - mass from sources) / (mass at the start + mass from
-                  sources), of the field where it is largest in size; smoke that leaves through an open side counts
+mass_drift        (mass at the end - mass at the start - mass from sources + mass dissipated) / (mass at the start +
+                  mass from sources), of the field where it is largest in size; smoke that leaves through an open side
+                  counts
 mass_may_change   keys of the scene by which mass comes or goes without a fault: domain.boundary, control.equalise
 max_divergence    max |div v| dx / max |v| over fluid cells, of every field that advected
 force_norm        sqrt(mean over time and volume of |f|^2), m/s^2, of each frame's mean force
@@ -29,7 +30,7 @@ from keyfluid.io.run.stored_frame import FrameMeta
 from keyfluid.objectives.density import relative_error
 from keyfluid.objectives.velocity import root_mean_square
 from keyfluid.operators.project import relative_divergence
-from keyfluid.problem import FrameRecord, Keyframe, Problem
+from keyfluid.problem import FrameRecord, Keyframe, Problem, dissipated_name
 from keyfluid.runs.flow_map import transported
 from keyfluid.runs.frames import Frames
 
@@ -138,7 +139,8 @@ def mass_drift(metas: Sequence[FrameMeta]) -> float:
     drifts = [0.0]
     for name, start in metas[0]["mass"].items():
         given = start + sum(meta["emitted"].get(name, 0.0) for meta in metas)
-        drifts.append((metas[-1]["mass"][name] - given) / given if given > 0 else 0.0)
+        left = given - sum(meta.get("numbers", {}).get(dissipated_name(name), 0.0) for meta in metas)
+        drifts.append((metas[-1]["mass"][name] - left) / given if given > 0 else 0.0)
     return max(drifts, key=abs)
 
 

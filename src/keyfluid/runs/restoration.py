@@ -69,7 +69,7 @@ class Restoration:
         except KeyfluidError:
             found = None
         last = self._intact(index)
-        record = self.folder.frames.read(index).record(self.problem.grid, self.problem.densities)
+        record = self.folder.frames.read(index).record(self.problem.grid, self.problem.carried)
         arrays = {name: field.data for name, field in record.state.items()}
         checkpoint = Checkpoint({**arrays, **record.particles}, {"frame": index, **record.memory})
         return Resumption(checkpoint, last, found.shell if found is not None else {}, index)

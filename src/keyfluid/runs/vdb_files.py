@@ -1,8 +1,9 @@
 """Frames as a VDB sequence: vdb/NAME.1001.vdb.
 
 Grids (Houdini's names; `output.names = "blender"` in brackets): one fog volume per kind of smoke, `density` for the
-sum where there are several, with `Cd` [color] for their mixed colour; `vel` [velocity], `force`, vectors at cell
-centres; `target` at keyframes. Of a liquid `surface`, a level set, in place of densities. 2D is a slab one voxel thick.
+sum where there are several, with `Cd` [color] for their mixed colour; `temperature`, kelvin above the air around, where
+something is warm; `vel` [velocity], `force`, vectors at cell centres; `target` at keyframes. Of a liquid `surface`, a
+level set, in place of densities. 2D is a slab one voxel thick.
 The centre of cell i lies at (i + 1/2) dx; `output.up` turns the transform and the vectors about x.
 """
 
@@ -70,6 +71,8 @@ def grids_of(problem: BuiltScene, frame: Frame) -> list[VdbGrid]:
         if "density" not in frame.densities:
             grids.append(fog("density", np.asarray(total)))
         grids.append(VdbGrid(names["Cd"], _mixed_colour(problem, frame), transform=transform))
+    if frame.temperature is not None:
+        grids.append(fog("temperature", frame.temperature))
     grids.append(vectors(names["vel"], frame.velocity))
     if frame.force is not None:
         grids.append(vectors("force", frame.force))

@@ -7,6 +7,7 @@ contain      u -= contain phi grad phi outside the target, phi its signed distan
 buoyancy     smoke.buoyancy: u += buoyancy density / damping upwards, the speed at which the damping of control
              particles holds the lift
 sources      markers come in where a source is; its velocity holds the air there
+wind         u += w in its region, risen as far as it has: air without inertia takes it up at once
 obstacles    near a body the velocity towards it, relative to its own, is removed; markers inside go to its
              surface
 """
@@ -19,6 +20,7 @@ from keyfluid.controllers.particles.kernels import move
 from keyfluid.controllers.particles.lattice import Lattice
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
+from keyfluid.models.wind import Wind
 from keyfluid.operators.project import Project
 from keyfluid.problem import Emission, Problem
 from keyfluid.solids import Solids
@@ -81,6 +83,18 @@ def blow(lattice: Lattice, packed: np.ndarray, source: Emission, grid: Lattice) 
     values = shaped(lattice, packed)
     for axis, speed in enumerate(source.velocity or ()):
         values[..., axis] += share * (lattice.real(speed) - values[..., axis])
+
+
+def add_wind(lattice: Lattice, packed: np.ndarray, wind: Wind, time: float, grid: Lattice) -> None:
+    """Adds the wind of a moment."""
+    strength = wind.strength(time)
+    if strength == 0:
+        return
+    towards = wind.towards(time)
+    blown = towards.like(towards.data * wind.region.data * towards.dtype.type(strength))
+    values = shaped(lattice, packed)
+    for axis in range(lattice.grid.dim):
+        values[..., axis] += grid.onto(lattice, centred(blown, axis)).reshape(lattice.counts)
 
 
 class Bodies:

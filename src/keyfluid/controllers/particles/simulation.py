@@ -252,6 +252,8 @@ class ParticleSimulation:
             speed = buoyancy / max(settings.damping, 1e-6)
             for cloud in self.clouds:
                 lattice_effects.lift(lattice, packed, self.grid.onto(lattice, cloud.smoke), speed, problem.up)
+        for wind in problem.winds:
+            lattice_effects.add_wind(lattice, packed, wind, time, self.grid)
         for source in problem.sources:
             if source.velocity is not None and source.start < frame <= source.stop:
                 lattice_effects.blow(lattice, packed, source, self.grid)

@@ -5,6 +5,10 @@ Incompressible smoke can be carried, not diluted, so a target should be a rearra
     resize   scaled about its centre until peak x (its volume) = smoke present at its frame
     match    its density is scaled to that mass
     keep     nothing is changed
+
+Smoke that dissipates thins out and keeps its volume: sizes are those without dissipation, and densities are multiplied
+by the share of its mass that is left at the frame.
+
     smoke.initial.mass = "first-key"   the start is resized to the first keyframe of its field, less what
              sources add until then; that keyframe keeps its size
 
@@ -60,6 +64,7 @@ class FieldPlan:
         solid: np.ndarray,
     ) -> None:
         self.name, self.scene, self.grid, self._solid = name, scene, grid, solid
+        self.dissipation = scene.fluid.dissipation
         self._starts = [(i, body) for i, body in starts if scene.field_of(scene.fluid.initial[i]) == name]
         self.sources = [source for source in sources if source.field == name]
         self.peak = max(
@@ -69,6 +74,8 @@ class FieldPlan:
         )
         self.start = np.zeros(grid.cells)
         self.winds: list[tuple[np.ndarray, tuple[float, ...]]] = []
+        self.warmth: list[tuple[np.ndarray, float]] = []
+        """Share of each cell, and its temperature at the start."""
         self.bodies: list[PlacedBody] = []
         """The starts, after sizing."""
         self.first_key: int | None = None
@@ -78,8 +85,17 @@ class FieldPlan:
         return sum(s.emitted(frame, self.scene.time.fps, self.grid.spacing) for s in self.sources)
 
     def present(self, frame: int) -> float:
-        """Mass of the smoke at a frame, emissions included."""
+        """Mass of the smoke at a frame, emissions included, if none has dissipated."""
         return mass_of(self.start, self.grid.spacing) + self.emitted(frame)
+
+    def left(self, frame: int) -> float:
+        """The share of it that has not dissipated."""
+        rate, fps, spacing = self.dissipation, self.scene.time.fps, self.grid.spacing
+        present = self.present(frame)
+        if rate == 0 or present <= 0:
+            return 1.0
+        start = mass_of(self.start, spacing) * math.exp(-rate * frame / fps)
+        return (start + sum(source.emitted(frame, fps, spacing, rate) for source in self.sources)) / present
 
     def size_starts(self, keys: list[tuple[int, PlacedBody]], known: np.ndarray | None = None) -> None:
         """Draw the starts, those with mass = "first-key" last; known: their densities in a run that is edited."""
@@ -102,6 +118,8 @@ class FieldPlan:
                 raise SceneError(f"{path}.{body.kind}", "has no smoke inside the domain; check center and size")
             if entry.velocity is not None:
                 self.winds.append((coverage, tuple(entry.velocity)))
+            if entry.temperature is not None:
+                self.warmth.append((np.clip(coverage / body.peak, 0.0, 1.0), entry.temperature))
             lost = float(coverage[self._solid].sum() / coverage.sum())
             if lost > 1 - 1e-9:
                 raise SceneError(f"{path}.{body.kind}", "lies inside an obstacle; move one of them")
@@ -183,15 +201,16 @@ class TargetMaker:
         mass = mass_of(drawn, self.grid.spacing)
         if mass <= 0:
             raise SceneError(f"{path}.{body.kind}", "has no mass inside the domain; check center, scale and content")
+        left = plan.left(frame)
         if rule == "match":
-            drawn = drawn * (plan.present(frame) / mass)
+            drawn = drawn * (plan.present(frame) * left / mass)
         elif rule != "keep" or body.kind not in STORED:
-            drawn = drawn * (plan.peak / body.peak)
+            drawn = drawn * (plan.peak * left / body.peak)
         mask = None if entry.mask is None else region(entry.mask, self.scene, self.grid, path, time, self.dtype)
         bound = None
         if mask is None and body.kind != "run":
             values = values_present(plan.start, plan.emitted(frame), plan.peak, self.grid.spacing)
-            bound = rearrangement_bound(values, drawn)
+            bound = rearrangement_bound(values * left, drawn)
         covered = self._covered(path, body, drawn, solids, time)
         if frame == entry.frame:
             self._warn(path, body, bound, rule, covered, time)

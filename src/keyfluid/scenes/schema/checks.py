@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from keyfluid.errors import SceneError
 from keyfluid.scenes.schema.bodies import SolidBody
+from keyfluid.scenes.schema.check_air import check_air
 from keyfluid.scenes.schema.check_bodies import check_axes, check_body, check_run, check_turn
 from keyfluid.scenes.schema.faults import nearest
 from keyfluid.scenes.schema.liquid import LiquidInitial
@@ -19,7 +20,7 @@ def check(scene: Scene) -> list[SceneError]:
     """Every fault that shows without reading a file's content."""
     parts = (
         _domain, _fields, _bodies, _starts, *_OF_FLUIDS[scene.fluid.table], _sources, _obstacles, _keyframes, _pictures,
-        _flows, _edit, _camera,
+        _flows, check_air, _edit, _camera,
     )  # fmt: skip
     return [fault for part in parts for fault in part(scene)]
 
@@ -46,6 +47,9 @@ def all_bodies(scene: Scene) -> Iterator[tuple[str, SolidBody]]:
     for i, flow in enumerate(scene.flow):
         if flow.mask is not None:
             yield f"flow[{i}].mask", flow.mask
+    for i, wind in enumerate(scene.wind):
+        if wind.mask is not None:
+            yield f"wind[{i}].mask", wind.mask
 
 
 def _domain(scene: Scene) -> Iterator[SceneError]:

@@ -30,6 +30,7 @@ from keyfluid.scenes.schema.scene import (
     Simulation,
     Source,
     Time,
+    WindEntry,
 )
 from keyfluid.scenes.schema.smoke import Initial, SmokeField, SmokeTable
 from keyfluid.tables import Wants
@@ -78,6 +79,9 @@ frame, what sources have added included. `initial.mass = "first-key"` goes the o
 to the first keyframe of its field, which keeps its size. What a source with `rate` adds is exact; for one
 with held `density` it is an estimate (its content, and what its own velocity carries out).
 
+Smoke with `dissipation` thins out and keeps its volume: keyframes have the size they would have without it,
+and the density that is left at their frame.
+
 Before a run keyfluid prints the bound |sort(rho0) - sort(rho*)| / |rho*| for each keyframe: no flow has a
 smaller relative error. It also warns of text with strokes thinner than 5 cells, with the resolution that
 would do.
@@ -92,6 +96,7 @@ _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     ("[liquid]", "", LiquidTable),
     ("liquid.initial", "One table, or several as `[[liquid.initial]]`; and the keys of a body.", LiquidInitial),
     ("[[source]]", "And the keys of a body.", Source),
+    ("[wind]", "One table, or several as `[[wind]]`; docs/air.md has examples.", WindEntry),
     ("[[obstacle]]", "And the keys of a body (`shape` or `mesh`).", Obstacle),
     ("[[obstacle.path]]", "", PathPoint),
     ("[[keyframe]]", "And the keys of a body.", KeyframeEntry),

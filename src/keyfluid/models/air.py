@@ -1,0 +1,53 @@
+"""What thins, cools, brakes and blows: the operations of a step that act on smoke and air everywhere.
+
+    dissipation  d rho/dt = -k rho       of every density
+    cooling      dT/dt = -k T            of the temperature, kelvin above the air around
+    drag         dv/dt = -k v
+    wind         dv/dt = -k (v - w)      wind.py
+
+All are relaxations (operators/relax.py), exact for any step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from keyfluid.models.operation import Operation, Role
+from keyfluid.models.wind import Wind
+from keyfluid.operators.relax import Relax
+
+TEMPERATURE = "temperature"
+_AIR = ("velocity",)
+
+
+@dataclass(frozen=True, eq=False)
+class Air:
+    """dissipation, cooling, drag: rates, 1/s; heat_buoyancy: m/s^2 per kelvin; winds: one after the other."""
+
+    dissipation: float = 0.0
+    cooling: float = 0.0
+    drag: float = 0.0
+    heat_buoyancy: float = 0.0
+    winds: Sequence[Wind] = ()
+
+    def operations(self, carried: Iterable[str], begin: float, end: float) -> list[Operation]:
+        """Those of a step from `begin` to `end` seconds, of a fluid with these fields beside its velocity."""
+        seconds, operations = end - begin, []
+        for name in carried:
+            warm = name == TEMPERATURE
+            rate = self.cooling if warm else self.dissipation
+            if rate > 0:
+                title, role = ("cool", Role.PLAIN) if warm else ("dissipate", Role.FADE)
+                operations.append(Operation(title, Relax(rate * seconds), (name,), (name,), role))
+        if self.drag > 0:
+            operations.append(Operation("drag", Relax(self.drag * seconds), _AIR, _AIR))
+        for wind in self.winds:
+            relax = wind.relax(begin, end)
+            if relax is not None:
+                operations.append(Operation("wind", relax, _AIR, _AIR))
+        return operations
+
+
+STILL = Air()
+"""Nothing thins, cools, brakes or blows."""
