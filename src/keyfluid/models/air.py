@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from keyfluid.grid import Grid, Kind
 from keyfluid.models.operation import Operation, Role
 from keyfluid.models.wind import Wind
 from keyfluid.operators.relax import Relax
@@ -31,7 +32,7 @@ class Air:
     heat_buoyancy: float = 0.0
     winds: Sequence[Wind] = ()
 
-    def operations(self, carried: Iterable[str], begin: float, end: float) -> list[Operation]:
+    def operations(self, grid: Grid, carried: Iterable[str], begin: float, end: float) -> list[Operation]:
         """Those of a step from `begin` to `end` seconds, of a fluid with these fields beside its velocity."""
         seconds, operations = end - begin, []
         for name in carried:
@@ -39,13 +40,14 @@ class Air:
             rate = self.cooling if warm else self.dissipation
             if rate > 0:
                 title, role = ("cool", Role.PLAIN) if warm else ("dissipate", Role.FADE)
-                operations.append(Operation(title, Relax(rate * seconds), (name,), (name,), role))
+                relax = Relax(grid, Kind.CENTRES, rate * seconds)
+                operations.append(Operation(title, relax, (name,), (name,), role))
         if self.drag > 0:
-            operations.append(Operation("drag", Relax(self.drag * seconds), _AIR, _AIR))
+            operations.append(Operation("drag", Relax(grid, Kind.FACES, self.drag * seconds), _AIR, _AIR))
         for wind in self.winds:
-            relax = wind.relax(begin, end)
-            if relax is not None:
-                operations.append(Operation("wind", relax, _AIR, _AIR))
+            blow = wind.relax(begin, end)
+            if blow is not None:
+                operations.append(Operation("wind", blow, _AIR, _AIR))
         return operations
 
 

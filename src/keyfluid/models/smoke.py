@@ -136,7 +136,7 @@ class Smoke(Model):
 
     def _force(self, index: int) -> list[Operation]:
         options, air = self.options, ("velocity",)
-        operations = options.air.operations(options.carried, index * self.dt, (index + 1) * self.dt)
+        operations = options.air.operations(self.grid, options.carried, index * self.dt, (index + 1) * self.dt)
         for number, emitter in enumerate(options.emitters):
             if not emitter.active(index * self.dt):
                 continue

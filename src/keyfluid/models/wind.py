@@ -56,7 +56,9 @@ class Wind:
     def relax(self, begin: float, end: float) -> Relax | None:
         """What it does to the air from `begin` to `end` seconds; None where it does not blow."""
         amount = self.rate * (self._blown(end) - self._blown(begin))
-        return Relax(amount, self.region, self.towards((begin + end) / 2)) if amount > _ROUNDING else None
+        if amount <= _ROUNDING:
+            return None
+        return Relax(self.region.grid, Kind.FACES, amount, self.region, self.towards((begin + end) / 2))
 
     def strength(self, time: float) -> float:
         """s: 0 before it starts and after it stops, 1 in full."""

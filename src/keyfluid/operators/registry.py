@@ -88,7 +88,7 @@ def _inflow(at: Setting) -> tuple[Operator, Fields]:
 def _relax(at: Setting) -> tuple[Operator, Fields]:
     region = at.field(Kind.FACES)
     region = region.like(np.clip(region.data, 0, 1))
-    return Relax(0.7, region, at.field(Kind.FACES)), (at.field(Kind.FACES),)
+    return Relax(at.grid, Kind.FACES, 0.7, region, at.field(Kind.FACES)), (at.field(Kind.FACES),)
 
 
 def _carry_smoke(at: Setting) -> Operator:
@@ -140,7 +140,7 @@ REGISTER: dict[str, Builder] = {
         (at.field(Kind.FACES),),
     ),
     "inflow": _inflow,
-    "relax": lambda at: (Relax(0.7), (at.field(Kind.CENTRES),)),
+    "relax": lambda at: (Relax(at.grid, Kind.CENTRES, 0.7), (at.field(Kind.CENTRES),)),
     "relax in a region": _relax,
     "Gaussian blur": lambda at: (gaussian_blur(at.grid, 1.3 * at.grid.spacing), (at.field(Kind.CENTRES),)),
     "Gaussian pyramid": lambda at: (

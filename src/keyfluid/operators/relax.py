@@ -14,26 +14,30 @@ import numpy as np
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
+from keyfluid.grid import Grid, Kind
 from keyfluid.operators.base import Fields, SymmetricOperator
 
 
 class Relax(SymmetricOperator):
-    """forward(q) -> (q,); amount: K; region: m, None for 1 everywhere; towards: w, None for 0."""
+    """forward(q) -> (q,), q of `kind`; amount: K; region: m, None for 1 everywhere; towards: w, None for 0."""
 
-    def __init__(self, amount: float, region: Field | None = None, towards: Field | None = None) -> None:
+    def __init__(
+        self, grid: Grid, kind: Kind, amount: float, region: Field | None = None, towards: Field | None = None
+    ) -> None:
         if not (amount >= 0 and math.isfinite(amount)):
             raise KeyfluidError(f"relax: {amount} must be a finite number of at least 0")
-        self.towards = towards
+        self.grid, self.kind, self.towards = grid, kind, towards
         self._keep: float | np.ndarray = math.exp(-amount) if region is None else np.exp(-amount * region.data)
 
     def forward(self, *inputs: Field) -> Fields:
         (q,) = inputs
         if self.towards is None:
             return self.apply(q)
-        (rest,) = self.apply(q - self.towards)
-        return (self.towards + rest,)
+        (gap,) = self.apply(q - self.towards)
+        return (self.towards + gap,)
 
     def apply(self, *inputs: Field) -> Fields:
         (q,) = inputs
+        q.require(self.grid, self.kind, "relax: values")
         keep = q.dtype.type(self._keep) if isinstance(self._keep, float) else self._keep.astype(q.dtype, copy=False)
         return (q.like(q.data * keep),)

@@ -18,13 +18,6 @@ _NOT_AIR = ("particles", "spacetime")
 
 def check_air(scene: Scene) -> Iterator[SceneError]:
     """Faults of [wind], and of the keys of [smoke] that act on all of the air."""
-    if scene.liquid is not None:
-        if scene.wind:
-            yield SceneError("wind", "blows smoke, not a liquid; remove it")
-        for i, source in enumerate(scene.source):
-            if source.temperature is not None:
-                yield SceneError(f"source[{i}].temperature", "a liquid has no temperature; remove it")
-        return
     yield from _methods(scene)
     if not scene.warm:
         for key in ("cooling", "heat_buoyancy"):

@@ -20,7 +20,7 @@ def check(scene: Scene) -> list[SceneError]:
     """Every fault that shows without reading a file's content."""
     parts = (
         _domain, _fields, _bodies, _starts, *_OF_FLUIDS[scene.fluid.table], _sources, _obstacles, _keyframes, _pictures,
-        _flows, check_air, _edit, _camera,
+        _flows, _edit, _camera,
     )  # fmt: skip
     return [fault for part in parts for fault in part(scene)]
 
@@ -133,18 +133,25 @@ def _liquid(scene: Scene) -> Iterator[SceneError]:
     if scene.control.method not in LIQUID_METHODS:
         known = ", ".join(f'"{method}"' for method in LIQUID_METHODS)
         yield SceneError("control.method", f'"{scene.control.method}" steers no liquid; use {known}')
+    if scene.wind:
+        yield SceneError("wind", "blows smoke, not a liquid; remove it")
     if scene.picture:
         yield SceneError("picture", "only smoke has a look to reach; use a keyframe")
     for i, source in enumerate(scene.source):
         for key in ("density", "rate"):
             if getattr(source, key) is not None:
                 yield SceneError(f"source[{i}].{key}", "a source of liquid keeps its region full; remove it")
+        if source.temperature is not None:
+            yield SceneError(f"source[{i}].temperature", "a liquid has no temperature; remove it")
     for i, entry in enumerate(scene.keyframe):
         if entry.mass == "match":
             yield SceneError(f"keyframe[{i}].mass", 'a liquid can\'t be thinned; use "resize" or "keep"')
 
 
-_OF_FLUIDS: dict[str, tuple[Callable[[Scene], Iterator[SceneError]], ...]] = {"smoke": (), "liquid": (_liquid,)}
+_OF_FLUIDS: dict[str, tuple[Callable[[Scene], Iterator[SceneError]], ...]] = {
+    "smoke": (check_air,),
+    "liquid": (_liquid,),
+}
 """What can't be asked of a fluid, by its table."""
 
 

@@ -171,8 +171,7 @@ class Mask(Body):
 
 
 class WindEntry(Table):
-    """Wind: the air is drawn towards a velocity. It needs sides that air can pass: `domain.boundary` "open" or
-    "periodic" along it, or a `mask` to blow in."""
+    """Wind: the air is drawn towards a velocity. It needs "open" or "periodic" sides along it, or a `mask`."""
 
     velocity: Vector = Field(..., description="of the wind, m/s")
     start: Frame = Field(default=0, description="frame at which it begins")
@@ -180,7 +179,7 @@ class WindEntry(Table):
     ramp: Annotated[float, number(at_least=0)] = Field(
         default=4.0, description="frames over which it rises after `start`, and falls before `stop`"
     )
-    rate: Annotated[float, number(above=0, at_most=1e4)] = Field(
+    rate: Annotated[float, number(above=0, at_most=10000)] = Field(
         default=4.0, description="how fast air takes it up, 1/s: after t seconds 1 - exp(-rate t) of it"
     )
     gust: Annotated[float, number(at_least=0, at_most=10)] = Field(

@@ -23,7 +23,7 @@ from keyfluid.tables import (
 DEFAULT_FIELD = "density"
 ROOM_LIFT = 0.0335
 """g / T: the lift of air a kelvin warmer than a room of 293 K, m/s^2."""
-Rate = Annotated[float, number(at_least=0, at_most=1e4)]
+Rate = Annotated[float, number(at_least=0, at_most=10000)]
 MOST_FIELDS = 32
 
 
