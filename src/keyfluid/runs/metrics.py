@@ -8,7 +8,7 @@ pictures          of [[picture]]: |seen - wanted| / |wanted| in L2, by frame
 flows             of [[flow]]: root mean square of v - v* in its region, over the target speed (for rest, over the
                   longest side in the time there), by frame
 transported_iou   iou of the start carried through the stored velocities (flow_map.py)
-mass_drift        (mass at the end - mass at the start - mass from sources + mass dissipated) / (mass at the start +
+mass_drift        (mass at the end + mass dissipated - mass at the start - mass from sources) / (mass at the start +
                   mass from sources), of the field where it is largest in size; smoke that leaves through an open side
                   counts
 mass_may_change   keys of the scene by which mass comes or goes without a fault: domain.boundary, control.equalise
@@ -139,8 +139,8 @@ def mass_drift(metas: Sequence[FrameMeta]) -> float:
     drifts = [0.0]
     for name, start in metas[0]["mass"].items():
         given = start + sum(meta["emitted"].get(name, 0.0) for meta in metas)
-        left = given - sum(meta.get("numbers", {}).get(dissipated_name(name), 0.0) for meta in metas)
-        drifts.append((metas[-1]["mass"][name] - left) / given if given > 0 else 0.0)
+        gone = sum(meta.get("numbers", {}).get(dissipated_name(name), 0.0) for meta in metas)
+        drifts.append((metas[-1]["mass"][name] - given + gone) / given if given > 0 else 0.0)
     return max(drifts, key=abs)
 
 

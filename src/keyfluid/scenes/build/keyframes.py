@@ -84,18 +84,22 @@ class FieldPlan:
     def emitted(self, frame: int) -> float:
         return sum(s.emitted(frame, self.scene.time.fps, self.grid.spacing) for s in self.sources)
 
-    def present(self, frame: int) -> float:
-        """Mass of the smoke at a frame, emissions included, if none has dissipated."""
+    def given(self, frame: int) -> float:
+        """Mass of the smoke by a frame, emissions included and before any of it dissipates."""
         return mass_of(self.start, self.grid.spacing) + self.emitted(frame)
 
-    def left(self, frame: int) -> float:
-        """The share of it that has not dissipated."""
+    def present(self, frame: int) -> float:
+        """Mass of the smoke at a frame, emissions included."""
+        return self.given(frame) * self.share_left(frame)
+
+    def share_left(self, frame: int) -> float:
+        """The share of the smoke that has not dissipated."""
         rate, fps, spacing = self.dissipation, self.scene.time.fps, self.grid.spacing
-        present = self.present(frame)
-        if rate == 0 or present <= 0:
+        given = self.given(frame)
+        if rate == 0 or given <= 0:
             return 1.0
         start = mass_of(self.start, spacing) * math.exp(-rate * frame / fps)
-        return (start + sum(source.emitted(frame, fps, spacing, rate) for source in self.sources)) / present
+        return (start + sum(source.emitted(frame, fps, spacing, rate) for source in self.sources)) / given
 
     def size_starts(self, keys: list[tuple[int, PlacedBody]], known: np.ndarray | None = None) -> None:
         """Draw the starts, those with mass = "first-key" last; known: their densities in a run that is edited."""
@@ -138,7 +142,7 @@ class FieldPlan:
         wanted = self.peak / body.peak * body.mass(self.grid, frame / scene.time.fps)
         if wanted <= 0:
             raise SceneError(f"keyframe[{i}].{body.kind}", "has no mass inside the domain; check center and size")
-        rest = wanted - self.present(frame)
+        rest = wanted - self.given(frame)
         if rest <= 0:
             raise KeyfluidError(
                 f"keyframe[{i}] has a mass of {wanted:.4g}, and sources and other starts give "
@@ -173,7 +177,7 @@ class TargetMaker:
             )
         if rule == "resize":
             try:
-                per_peak = plan.present(entry.frame) * body.peak / plan.peak
+                per_peak = plan.given(entry.frame) * body.peak / plan.peak
                 body = body.resized(self.grid, per_peak, entry.frame / self.scene.time.fps)
             except KeyfluidError as error:
                 raise SceneError(f"{path}.mass", " ".join(str(error).split())) from None
@@ -201,9 +205,9 @@ class TargetMaker:
         mass = mass_of(drawn, self.grid.spacing)
         if mass <= 0:
             raise SceneError(f"{path}.{body.kind}", "has no mass inside the domain; check center, scale and content")
-        left = plan.left(frame)
+        left = plan.share_left(frame)
         if rule == "match":
-            drawn = drawn * (plan.present(frame) * left / mass)
+            drawn = drawn * (plan.present(frame) / mass)
         elif rule != "keep" or body.kind not in STORED:
             drawn = drawn * (plan.peak * left / body.peak)
         mask = None if entry.mask is None else region(entry.mask, self.scene, self.grid, path, time, self.dtype)
