@@ -16,7 +16,7 @@ from keyfluid.models.air import TEMPERATURE, Air
 from keyfluid.models.driven_smoke import DrivenInputs, DrivenSmoke, DrivenSmokeOptions
 from keyfluid.models.wind import Gusts, Wind, whole_air
 from keyfluid.operators.relax import Relax
-from keyfluid.rollout import Rollout
+from keyfluid.rollout import Rollout, StoredForcing
 
 GRIDS = {
     "2d": Grid((9, 7), boundary=("open", "walls")),
@@ -48,6 +48,16 @@ def test_smoke_and_heat_at_rest_decay_exponentially_however_long_the_steps(grid,
     after = end_of(model, model.initial_state(density=density, temperature=2.0 * density), steps)
     np.testing.assert_allclose(after["density"].data, math.exp(-4.2) * density.data, rtol=1e-13)
     np.testing.assert_allclose(after[TEMPERATURE].data, 2 * math.exp(-7.0) * density.data, rtol=1e-13)
+
+
+@pytest.mark.parametrize("steps", [1, 7])
+def test_a_source_of_smoke_that_dissipates_is_exact_too(steps):
+    """rho(t) = rho0 exp(-k t) + r (1 - exp(-k t)) / k."""
+    model, density = still(GRIDS["2d"], Air(dissipation=3.0), 0.6 / steps)
+    given = StoredForcing([{"source.density": 2.0 * density}] * steps)
+    after = Rollout(model, steps).run(model.initial_state(density=density), given)[steps]["density"]
+    share = math.exp(-1.8) + 2 * -math.expm1(-1.8) / 3
+    np.testing.assert_allclose(after.data, share * density.data, rtol=1e-13)
 
 
 @pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)

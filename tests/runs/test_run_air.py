@@ -39,7 +39,7 @@ METHODS = {
     "adjoint": ["control.iterations=2"],
     "spectral": ["control.iterations=2"],
     "particles": [
-        "control.release=true", "control.markers=1500", "control.control_particles=100", "control.velocity_cells=16",
+        "control.release=true", "control.markers=1500", "control.control_particles=60", "control.velocity_cells=24",
     ],
 }  # fmt: skip
 
@@ -55,7 +55,7 @@ def test_smoke_is_blown_to_the_right_once_the_wind_blows(method):
     blown, calm = (keyfluid.run(WINDY, overrides=[*sets, *more]) for more in ([], ["wind=[]"]))
     before, after = (centre(blown.frames[index], blown.problem) for index in (8, 16))
     assert after > before + 0.15
-    assert after > centre(calm.frames[16], calm.problem) + 0.15
+    assert after > centre(calm.frames[16], calm.problem) + 0.12
     if method in ("none", "target", "particles"):
         assert np.array_equal(blown.frames[8].densities["density"], calm.frames[8].densities["density"])
 
@@ -108,7 +108,7 @@ def test_the_temperature_is_a_grid_of_its_own_and_lifts_the_smoke():
 
 def test_smoke_is_steered_while_it_is_blown_braked_thinned_and_warm():
     """The search knows the air: spectral meets a keyframe in the middle of the wind."""
-    sets = ["control.method=spectral", "control.iterations=12", "control.coarse=0", "wind[0].start=0",
+    sets = ["control.method=spectral", "control.iterations=12", "control.coarse=0", "wind.start=0",
             "smoke.dissipation=1.0", "smoke.drag=0.5", "smoke.initial.temperature=10.0"]  # fmt: skip
     (key,) = keyfluid.run(WINDY, overrides=sets).metrics["keyframes"]
     assert key["iou"] > 0.85

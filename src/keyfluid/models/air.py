@@ -5,11 +5,14 @@
     drag         dv/dt = -k v
     wind         dv/dt = -k (v - w)      wind.py
 
-All are relaxations (operators/relax.py), exact for any step.
+All are relaxations (operators/relax.py), exact for any step. So is a source with a rate r of smoke that dissipates:
+
+    d rho/dt = r - k rho,   rho1 = exp(-k dt) rho + r (1 - exp(-k dt)) / k
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -31,6 +34,11 @@ class Air:
     drag: float = 0.0
     heat_buoyancy: float = 0.0
     winds: Sequence[Wind] = ()
+
+    def growth(self, seconds: float) -> float:
+        """What a rate of density adds in a step, over the rate: the integral of exp(-k age)."""
+        k = self.dissipation
+        return -math.expm1(-k * seconds) / k if k > 0 else seconds
 
     def operations(self, grid: Grid, carried: Iterable[str], begin: float, end: float) -> list[Operation]:
         """Those of a step from `begin` to `end` seconds, of a fluid with these fields beside its velocity."""

@@ -125,7 +125,8 @@ class DrivenSmoke:
         dt = self._length(begun, inputs)
         observe.lasts(dt)
         air = self.options.air.operations(self.grid, self.options.lifts, inputs.time, inputs.time + dt)
-        emissions = [operation for i, inlet in inlets for operation in inlet.emit(i, dt)]
+        growth = self.options.air.growth(dt)
+        emissions = [operation for i, inlet in inlets for operation in inlet.emit(i, growth)]
         now = run_operations([*air, *emissions, *self.operations(inputs, dt, index)], begun, observe)
         return {name: now[name] for name in state}
 

@@ -45,9 +45,9 @@ class Inlet:
             return []
         return [Operation("blow", self._wind, ("velocity", f"blown.{number}"), ("velocity",))]
 
-    def emit(self, number: int, dt: float) -> list[Operation]:
-        """What it gives in `dt` seconds."""
-        operator = AddRate(self.rate * dt) if self.density is None else self._hold
+    def emit(self, number: int, growth: float) -> list[Operation]:
+        """What it gives in a step; growth: of a density whose rate is 1 (the step's length, unless it dissipates)."""
+        operator = AddRate(self.rate * growth) if self.density is None else self._hold
         role = Role.PLAIN if self.field == TEMPERATURE else Role.LET_IN
         return [Operation("emit", operator, (self.field, f"inlet.{number}"), (self.field,), role)]
 

@@ -147,7 +147,8 @@ class Smoke(Model):
                 reads = ("velocity", f"blown.{number}")
                 operations.append(Operation("blow", Inflow(emitter.velocity_mask), reads, air))
         for name in self.carried:
-            operations.append(Operation("source", AddRate(self.dt), (name, f"source.{name}"), (name,), Role.ADD))
+            growth = self.dt if name == TEMPERATURE else options.air.growth(self.dt)
+            operations.append(Operation("source", AddRate(growth), (name, f"source.{name}"), (name,), Role.ADD))
         operations.append(Operation("force", AddRate(self.dt), ("velocity", "force"), air))
         if options.body_force is not None:
             constant = AddConstant(self.grid, options.body_force, self.dt)

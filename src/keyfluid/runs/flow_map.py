@@ -19,6 +19,7 @@ import numpy as np
 from keyfluid.boundary import Boundary
 from keyfluid.fields import Field
 from keyfluid.grid import Grid
+from keyfluid.models.air import Air
 from keyfluid.problem import Problem
 
 PARTS = 4
@@ -66,12 +67,13 @@ def transported(problem: Problem, field: str, steps: Iterable[tuple[float, float
     sources = [source for source in problem.sources if source.field == field]
     for time, seconds, velocity in steps:
         paths.back(velocity, seconds)
+        growth = Air(dissipation=problem.fluid.dissipation).growth(seconds)
         for source in reversed(sources):
             if not source.start <= time * problem.fps + 1e-6 < source.stop:
                 continue
             inside = paths.read(source.mask)
             if source.rate is not None:
-                gained += left * share * inside * source.rate * seconds
+                gained += left * share * inside * source.rate * growth
             elif source.density is not None:
                 gained += left * share * inside * source.density
                 share *= 1 - inside
