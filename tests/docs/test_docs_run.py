@@ -105,7 +105,7 @@ def test_scenes_are_planned(block, at_work):
 
 def test_there_is_something_of_each_kind():
     assert {block.page for block in PYTHON} >= {"README.md", "docs/cli.md", "docs/methods.md", "docs/particles.md"}
-    assert {block.page for block in SCENES} == {"README.md", "docs/liquids.md", "docs/shots.md"}
+    assert {block.page for block in SCENES} == {"README.md", "docs/air.md", "docs/liquids.md", "docs/shots.md"}
 
 
 def fault_of(command: str, named: bool = False) -> str | None:

@@ -53,6 +53,19 @@ def frames_of(folder):
     return {path.name: path.read_bytes() for path in sorted((folder / "frames").glob("*.npz"))}
 
 
+def test_keys_that_a_run_did_not_know_have_not_changed_while_they_are_at_their_defaults(tmp_path):
+    folder = stopped(busy(), tmp_path / "run")
+    marker = folder / MARKER
+    header, *lines = marker.read_text().split("\n")
+    older = json.loads(header)
+    del older["scene"]["smoke"]["drag"], older["scene"]["smoke"]["heat_buoyancy"]
+    marker.write_text("\n".join([json.dumps(older), *lines]))
+    edit(folder, "drag = 0.0", "drag = 0.5")
+    assert "heat_buoyancy" not in refused(folder, "smoke.drag was not given, is 0.5 since")
+    edit(folder, "drag = 0.5", "drag = 0.0")
+    assert keyfluid.resume(folder, threads=1).metrics["status"] == "finished"
+
+
 def test_a_changed_scene_is_named(tmp_path):
     folder = stopped(busy(), tmp_path / "run")
     before = frames_of(folder)

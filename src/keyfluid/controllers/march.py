@@ -17,6 +17,7 @@ from keyfluid.controllers.step_size import tell_if_fast, too_many_steps
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
+from keyfluid.models.air import TEMPERATURE
 from keyfluid.models.state import State
 from keyfluid.problem import Advance, Clock, FrameRecord, Problem
 from keyfluid.problem.kept import whole
@@ -78,7 +79,7 @@ def state_arrays(state: State) -> dict[str, np.ndarray]:
 
 def restored_state(problem: Problem, checkpoint: Checkpoint) -> dict[str, Field]:
     """The state a checkpoint of `march` holds; raises if it belongs to another scene."""
-    kinds = {**dict.fromkeys(problem.densities, Kind.CENTRES), "velocity": Kind.FACES}
+    kinds = {**dict.fromkeys(problem.carried, Kind.CENTRES), "velocity": Kind.FACES}
     try:
         state = {name: Field(problem.grid, kind, checkpoint.arrays[name]) for name, kind in kinds.items()}
     except (KeyError, KeyfluidError):
@@ -92,7 +93,7 @@ def _begin(problem: Problem, shell: Shell) -> tuple[int, int, State]:
     if shell.restored is not None:
         meta = shell.restored.meta
         return whole(meta, "frame"), whole(meta, "steps"), restored_state(problem, shell.restored)
-    state: dict[str, Field] = {**problem.densities, "velocity": problem.velocity}
+    state = problem.start
     shell.frame(FrameRecord(0, state, memory={"steps": 0}))
     shell.checkpoint(state_arrays(state), {"frame": 0, "steps": 0})
     return 0, 0, state
@@ -124,7 +125,8 @@ def _one_frame(problem: Problem, shell: Shell, step: Step, frame: int, taken: in
 def _steps_wanted(problem: Problem, frame: int, state: State) -> int:
     """Steps per frame so that the fastest air, soon to be lifted, blown and pushed, crosses `cfl` cells."""
     speed = state["velocity"].require_finite("velocity")
-    lift = problem.fluid.acceleration(state[name].peak() for name in problem.densities)
+    warmest = state[TEMPERATURE].peak() if problem.temperature is not None else 0.0
+    lift = problem.fluid.acceleration((state[name].peak() for name in problem.densities), warmest)
     blown = [
         max(map(abs, source.velocity))
         for source in problem.sources
@@ -134,6 +136,7 @@ def _steps_wanted(problem: Problem, frame: int, state: State) -> int:
     pushed = bodies.motion.peak() if bodies is not None else 0.0
     cells = problem.cfl * problem.grid.spacing * problem.fps
     speed = max([speed, pushed, *blown])
+    speed += sum(wind.gain((frame - 1) / problem.fps, frame / problem.fps) for wind in problem.winds)
     # With n steps the lift adds lift / (fps n) to the speed within one of them: n cells >= speed + lift / (fps n).
     root = math.sqrt(speed * speed + 4 * cells * lift / problem.fps)
     count = max(1, math.ceil((speed + root) / (2 * cells) - 1e-9))

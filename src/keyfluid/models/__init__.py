@@ -4,6 +4,7 @@ state.py         named fields
 operation.py     an operation of a step, observers, and the loop that runs a list of operations
 tape.py          the observer that records a step for its tangent and adjoint
 model.py         what fluids in steps of one length share: smoke.py, liquid.py
+air.py           what thins, cools, brakes and blows; wind.py: a wind and its gusts
 driven_smoke.py  smoke drawn to targets, which chooses its own steps; pull.py, inlet.py, turbulence.py: its parts
 """
 

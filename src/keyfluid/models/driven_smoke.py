@@ -10,6 +10,8 @@
     5  advect smoke            rho_t = -u . grad rho              both in one sweep: both are conservation laws,
     6  gather smoke            rho_t = v_g G(rho, rho*)           equation 10, and the speeds of their fluxes add
 
+Dissipation, cooling, drag and wind (air.py) come before all of them; a temperature is carried like the smoke.
+
 A step is as long as these allow: 0.4 cells at the velocity after the force; sigma / (2 sqrt(v_f rho0)), the
 time the force needs to carry smoke across the blur; 1 / v_d. Steps 5 and 6 take sub-cycles of their own.
 Limited fluxes have no derivative, so a rollout refuses this model; `control_force` is for those that need one.
@@ -26,6 +28,7 @@ import numpy as np
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.kernels import limited
+from keyfluid.models.air import STILL, TEMPERATURE, Air
 from keyfluid.models.inlet import Inlet
 from keyfluid.models.operation import UNWATCHED, Observer, Operation, Role, run_operations
 from keyfluid.models.pull import Pull
@@ -53,7 +56,8 @@ class DrivenSmokeOptions:
 
     peaks: the densities, and the most there is of each (rho0); buoyancy: m/s^2 per unit of density, along axis `up`;
     viscosity: m^2/s; confinement: of vorticity, 1/s; solids: bodies at a time in seconds; equalise: rate per second at
-    which smoke takes on the mass of its target; correction: see operators/advect_limited.py.
+    which smoke takes on the mass of its target; correction: see operators/advect_limited.py; air: drag, dissipation,
+    cooling, wind; warm: whether there is a field "temperature" too.
     """
 
     peaks: Mapping[str, float]
@@ -67,6 +71,14 @@ class DrivenSmokeOptions:
     turbulence: Turbulence | None = None
     equalise: float = 0.0
     correction: float = 1.0
+    air: Air = STILL
+    warm: bool = False
+
+    @property
+    def lifts(self) -> dict[str, float]:
+        """Upward acceleration by field that is carried, m/s^2 per unit of it."""
+        lifts = dict.fromkeys(self.peaks, self.buoyancy)
+        return {**lifts, TEMPERATURE: self.air.heat_buoyancy} if self.warm else lifts
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +124,10 @@ class DrivenSmoke:
         self._drive(begun, inputs)
         dt = self._length(begun, inputs)
         observe.lasts(dt)
-        emissions = [operation for i, inlet in inlets for operation in inlet.emit(i, dt)]
-        now = run_operations([*emissions, *self.operations(inputs, dt, index)], begun, observe)
+        air = self.options.air.operations(self.grid, self.options.lifts, inputs.time, inputs.time + dt)
+        growth = self.options.air.growth(dt)
+        emissions = [operation for i, inlet in inlets for operation in inlet.emit(i, growth)]
+        now = run_operations([*air, *emissions, *self.operations(inputs, dt, index)], begun, observe)
         return {name: now[name] for name in state}
 
     def operations(self, inputs: DrivenInputs, dt: float, index: int = 0) -> list[Operation]:
@@ -190,6 +204,9 @@ class DrivenSmoke:
             push = _peak(self._force.component(axis)) if inputs.pulls else 0.0
             if axis == options.up and options.buoyancy != 0:
                 push += abs(options.buoyancy) * sum(begun[name].peak() for name in options.peaks)
+            if axis == options.up and options.warm:
+                push += abs(options.air.heat_buoyancy) * begun[TEMPERATURE].peak()
+            speed += sum(wind.gain(inputs.time, inputs.time + longest) for wind in options.air.winds)
             # The longest dt with dt (speed + dt push) <= room.
             most = min(most, 2 * room / max(speed + math.sqrt(speed**2 + 4 * push * room), 1e-300))
         for name, pull in inputs.pulls.items():
@@ -201,9 +218,10 @@ class DrivenSmoke:
     def _other_forces(self, dt: float, solids: Solids | None) -> list[Operation]:
         """Buoyancy, vorticity confinement and viscosity."""
         options, operations = self.options, []
-        if options.buoyancy != 0:
-            heat = Heat(self.grid, options.buoyancy, dt, options.up)
-            operations += [Operation("heat", heat, (name, "velocity"), _AIR) for name in options.peaks]
+        for name, lift in options.lifts.items():
+            if lift != 0:
+                heat = Heat(self.grid, lift, dt, options.up)
+                operations.append(Operation("heat", heat, (name, "velocity"), _AIR))
         if options.confinement > 0:
             operations.append(Operation("confine", ConfineVorticity(self.grid, options.confinement, dt), _AIR, _AIR))
         if options.viscosity > 0:
@@ -220,7 +238,7 @@ class DrivenSmoke:
     def _carry(self, pulls: Mapping[str, Pull], alone: CarrySmoke) -> list[Operation]:
         """Each density carried, and gathered if there is a pull; `alone`: without."""
         operations = []
-        for rank, name in enumerate(self.options.peaks):
+        for rank, name in enumerate(self.options.lifts):
             carry = replace(alone, gather=self.gathering(name, pulls, alone.solids))
             role = Role.CARRY if rank == 0 else Role.PLAIN
             operations.append(Operation("advect and gather", carry, (name, "velocity"), (name,), role))

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from keyfluid.fields import Field
+from keyfluid.models.air import TEMPERATURE
 from keyfluid.models.operation import Operation, Role
 from keyfluid.operators.force import AddRate, Inflow
 
@@ -16,8 +17,9 @@ from keyfluid.operators.force import AddRate, Inflow
 class Inlet:
     """Acts from `start` until `stop` seconds.
 
-    field: the density it feeds; mask: share of each cell inside the region; density: that the region is held at;
-    rate: of density per second instead, if `density` is None; velocity_mask, velocity: of the wind, on faces.
+    field: the density it feeds, or "temperature"; mask: share of each cell inside the region; density: that the region
+    is held at; rate: of density per second instead, if `density` is None; velocity_mask, velocity: of the wind, on
+    faces.
     """
 
     field: str
@@ -43,10 +45,11 @@ class Inlet:
             return []
         return [Operation("blow", self._wind, ("velocity", f"blown.{number}"), ("velocity",))]
 
-    def emit(self, number: int, dt: float) -> list[Operation]:
-        """What it gives in `dt` seconds."""
-        operator = AddRate(self.rate * dt) if self.density is None else self._hold
-        return [Operation("emit", operator, (self.field, f"inlet.{number}"), (self.field,), Role.LET_IN)]
+    def emit(self, number: int, growth: float) -> list[Operation]:
+        """What it gives in a step; growth: of a density whose rate is 1 (the step's length, unless it dissipates)."""
+        operator = AddRate(self.rate * growth) if self.density is None else self._hold
+        role = Role.PLAIN if self.field == TEMPERATURE else Role.LET_IN
+        return [Operation("emit", operator, (self.field, f"inlet.{number}"), (self.field,), role)]
 
     @cached_property
     def _hold(self) -> Inflow:

@@ -26,6 +26,8 @@ class Role(Enum):
     """A source of the scene: changes the first field it writes."""
     ADD = auto()
     """Adds a rate that was given as an input to the first field it writes."""
+    FADE = auto()
+    """Removes some of the first field it writes, for good."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,9 @@ class Observer:
     def added(self, name: str, before: Field, after: Field) -> None:
         """The input "source.NAME" has changed the field `name`."""
 
+    def faded(self, name: str, before: Field, after: Field) -> None:
+        """Some of the field `name` has dissipated."""
+
 
 UNWATCHED = Observer()
 
@@ -75,5 +80,7 @@ def run_operations(operations: Iterable[Operation], fields: State, observe: Obse
             observe.let_in(name, now[name], outputs[0])
         elif operation.role is Role.ADD:
             observe.added(name, now[name], outputs[0])
+        elif operation.role is Role.FADE:
+            observe.faded(name, now[name], outputs[0])
         now.update(zip(operation.writes, outputs))
     return now

@@ -1,11 +1,12 @@
-"""Smoke: incompressible air that carries densities.
+"""Smoke: incompressible air that carries densities, and heat where there is some.
 
 A step is, by default, FORCE - DIFFUSE - HEAT - PROJECT - ADVECT, so that the field that advects is the projected
 one: smoke is moved by a velocity without divergence. McNamara's order ADVECT - DIFFUSE - HEAT - PROJECT after
 APPLYCONTROL moves it by the unprojected wind instead [McNamara 2004, section 3]; it is there for comparison.
 
 Inputs of a step beside the state: "force" (faces, m/s^2) and, for each density, "source.NAME" (per second).
-Observers see what the advection carries everything with, and what emitters and sources give.
+What fades, cools, brakes and blows (air.py) comes first in FORCE: what sources hold and control adds is left alone.
+Observers see what the advection carries everything with, what emitters and sources give, and what dissipates.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid
+from keyfluid.models.air import STILL, TEMPERATURE, Air
 from keyfluid.models.model import Model, SolidsOverTime
 from keyfluid.models.operation import Operation, Role
 from keyfluid.operators.advect import Advect
@@ -36,7 +38,10 @@ MCNAMARA_ORDER = ("force", "advect", "diffuse", "heat", "project")
 
 @dataclass(frozen=True, eq=False)
 class Emitter:
-    """A region that is held at a density, and at a velocity if one is given, from `start` until `stop` seconds."""
+    """A region that is held at a density, and at a velocity if one is given, from `start` until `stop` seconds.
+
+    name: of the density; "temperature" for a region that is held at a temperature.
+    """
 
     mask: Field
     density: Field
@@ -56,7 +61,8 @@ class SmokeOptions:
 
     buoyancy: m/s^2 per unit of density, along axis `up`; viscosity: m^2/s; confinement: of vorticity, Fedkiw's
     epsilon in 1/s; body_force: m/s^2; order, feet, interpolation: of the advection (operators/advect.py);
-    sequence: the parts of a step in order; tolerance: of pressure and viscosity, where they are solved by iteration.
+    sequence: the parts of a step in order; tolerance: of pressure and viscosity, where they are solved by iteration;
+    air: drag, dissipation, cooling, wind; warm: whether there is a field "temperature" too.
     """
 
     dtype: np.typing.DTypeLike = np.float32
@@ -73,6 +79,13 @@ class SmokeOptions:
     interpolation: str = "linear"
     sequence: tuple[str, ...] = DEFAULT_ORDER
     tolerance: float | None = None
+    air: Air = STILL
+    warm: bool = False
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """The densities, and the temperature if there is one."""
+        return (*self.densities, TEMPERATURE) if self.warm else tuple(self.densities)
 
     def require_sense(self, grid: Grid) -> None:
         """Raise if a step on this grid is impossible with these options."""
@@ -82,9 +95,9 @@ class SmokeOptions:
             raise KeyfluidError(f"smoke: buoyancy {self.buoyancy} must be a finite number")
         if not 0 <= self.up < grid.dim:
             raise KeyfluidError(f"smoke: up is axis {self.up}; this grid has axes 0 to {grid.dim - 1}")
-        strangers = {emitter.name for emitter in self.emitters} - set(self.densities)
+        strangers = {emitter.name for emitter in self.emitters} - set(self.carried)
         if strangers:
-            raise KeyfluidError(f"smoke: emitters of {sorted(strangers)}; this model carries {tuple(self.densities)}")
+            raise KeyfluidError(f"smoke: emitters of {sorted(strangers)}; this model carries {self.carried}")
 
 
 class Smoke(Model):
@@ -95,9 +108,9 @@ class Smoke(Model):
     def __init__(self, grid: Grid, dt: float, options: SmokeOptions | None = None) -> None:
         options = options or SmokeOptions()
         options.require_sense(grid)
-        super().__init__(grid, dt, options.dtype, options.densities)
+        super().__init__(grid, dt, options.dtype, options.carried)
         self.options, self.solids = options, options.solids
-        self.varies = callable(options.solids) or bool(options.emitters)
+        self.varies = callable(options.solids) or bool(options.emitters) or bool(options.air.winds)
         self._advect = Advect(grid, self.dt, options.order, options.feet, options.interpolation)
         self._solvers: dict[str, tuple[Solids | None, Operator]] = {}
 
@@ -123,17 +136,19 @@ class Smoke(Model):
 
     def _force(self, index: int) -> list[Operation]:
         options, air = self.options, ("velocity",)
-        operations = []
+        operations = options.air.operations(self.grid, options.carried, index * self.dt, (index + 1) * self.dt)
         for number, emitter in enumerate(options.emitters):
             if not emitter.active(index * self.dt):
                 continue
             reads = (emitter.name, f"emitted.{number}")
-            operations.append(Operation("emit", Inflow(emitter.mask), reads, (emitter.name,), Role.LET_IN))
+            role = Role.PLAIN if emitter.name == TEMPERATURE else Role.LET_IN
+            operations.append(Operation("emit", Inflow(emitter.mask), reads, (emitter.name,), role))
             if emitter.velocity is not None and emitter.velocity_mask is not None:
                 reads = ("velocity", f"blown.{number}")
                 operations.append(Operation("blow", Inflow(emitter.velocity_mask), reads, air))
         for name in self.carried:
-            operations.append(Operation("source", AddRate(self.dt), (name, f"source.{name}"), (name,), Role.ADD))
+            growth = self.dt if name == TEMPERATURE else options.air.growth(self.dt)
+            operations.append(Operation("source", AddRate(growth), (name, f"source.{name}"), (name,), Role.ADD))
         operations.append(Operation("force", AddRate(self.dt), ("velocity", "force"), air))
         if options.body_force is not None:
             constant = AddConstant(self.grid, options.body_force, self.dt)
@@ -154,10 +169,13 @@ class Smoke(Model):
         return [Operation("diffuse", operator, ("velocity",), ("velocity",))]
 
     def _heat(self) -> list[Operation]:
-        if self.options.buoyancy == 0:
-            return []
-        operator = Heat(self.grid, self.options.buoyancy, self.dt, self.options.up)
-        return [Operation("heat", operator, (name, "velocity"), ("velocity",)) for name in self.carried]
+        options = self.options
+        lifts = {**dict.fromkeys(options.densities, options.buoyancy), TEMPERATURE: options.air.heat_buoyancy}
+        return [
+            Operation("heat", Heat(self.grid, lifts[name], self.dt, options.up), (name, "velocity"), ("velocity",))
+            for name in self.carried
+            if lifts[name] != 0
+        ]
 
     def _project(self, solids: Solids | None) -> Operator:
         return self._kept("project", solids, lambda: Project(self.grid, solids, self.dtype, self.options.tolerance))

@@ -37,6 +37,7 @@ from keyfluid.operators.pour import Pour
 from keyfluid.operators.project import Project
 from keyfluid.operators.project_liquid import ProjectLiquid
 from keyfluid.operators.redistance import Redistance
+from keyfluid.operators.relax import Relax
 from keyfluid.operators.solid_mask import SolidMask
 from keyfluid.operators.step_implicit import StepImplicit
 from keyfluid.operators.transport import Transport
@@ -82,6 +83,12 @@ def _inflow(at: Setting) -> tuple[Operator, Fields]:
     mask = at.field(Kind.CENTRES)
     mask = mask.like(np.clip(mask.data, 0, 1))
     return Inflow(mask), (at.field(Kind.CENTRES), at.field(Kind.CENTRES))
+
+
+def _relax(at: Setting) -> tuple[Operator, Fields]:
+    region = at.field(Kind.FACES)
+    region = region.like(np.clip(region.data, 0, 1))
+    return Relax(at.grid, Kind.FACES, 0.7, region, at.field(Kind.FACES)), (at.field(Kind.FACES),)
 
 
 def _carry_smoke(at: Setting) -> Operator:
@@ -133,6 +140,8 @@ REGISTER: dict[str, Builder] = {
         (at.field(Kind.FACES),),
     ),
     "inflow": _inflow,
+    "relax": lambda at: (Relax(at.grid, Kind.CENTRES, 0.7), (at.field(Kind.CENTRES),)),
+    "relax in a region": _relax,
     "Gaussian blur": lambda at: (gaussian_blur(at.grid, 1.3 * at.grid.spacing), (at.field(Kind.CENTRES),)),
     "Gaussian pyramid": lambda at: (
         gaussian_pyramid(at.grid, 0.8 * at.grid.spacing, 3),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,7 @@ class Emission:
     mask: share of each cell inside the region, 0 to 1.
     rate: density added per second times mask; or density: what the region is held at. One of them is None.
     velocity: m/s that the air in the region is held at, or None.
+    temperature: kelvin above the air around that the region is held at, or None.
     """
 
     field: str
@@ -30,6 +32,7 @@ class Emission:
     velocity: tuple[float, ...] | None
     start: int
     stop: int
+    temperature: float | None = None
 
     def seconds(self, frame: int, fps: float) -> float:
         """How long it has acted by a frame."""
@@ -56,12 +59,18 @@ class Emission:
         """Is the emitted mass known beforehand?"""
         return self.rate is not None
 
-    def emitted(self, frame: int, fps: float, spacing: float) -> float:
+    def emitted(self, frame: int, fps: float, spacing: float, dissipation: float = 0.0) -> float:
         """Mass given by a frame: rate x volume x time. A held region gives its content and what its own wind
         carries out of it: density x (sum over axes of |v| x area across) x time; the smoke's own motion is
         not known beforehand.
+
+        With a dissipation, 1/s, what is left of it: of smoke given evenly between two times, the integral of
+        exp(-dissipation x age); the content of a region that is still held is whole.
         """
-        time = self.seconds(frame, fps)
+        time, alone = self.seconds(frame, fps), 1.0
+        if dissipation > 0 and time > 0:
+            alone = math.exp(-dissipation * max(frame - self.stop, 0) / fps)
+            time = alone * -math.expm1(-dissipation * time) / dissipation
         volume = float(np.sum(self.mask, dtype=np.float64) * spacing**self.mask.ndim)
         if self.rate is not None:
             return self.rate * volume * time
@@ -71,7 +80,7 @@ class Emission:
             ends = np.zeros((1, *self.mask.shape[:axis], *self.mask.shape[axis + 1 :]))
             rim = np.diff(np.moveaxis(self.mask, axis, 0), axis=0, prepend=ends, append=ends)
             flux += abs(speed) * 0.5 * float(np.abs(rim).sum()) * spacing ** (self.mask.ndim - 1)
-        return self.density * (volume + flux * time) if time > 0 else 0.0
+        return self.density * (alone * volume + flux * time) if time > 0 else 0.0
 
 
 def share_of_faces(grid: Grid, share: np.ndarray, dtype: np.dtype) -> Field:

@@ -39,6 +39,11 @@ class FrameRecord:
     numbers: Mapping[str, float] = field(default_factory=dict)
 
 
+def dissipated_name(field: str) -> str:
+    """Under which a frame's numbers have the mass of a field that has dissipated."""
+    return f"dissipated_{field}"
+
+
 class EditedFilm(Protocol):
     """A film that is changed after frame `first`; control ends at `last` (None: at the last keyframe)."""
 

@@ -15,6 +15,8 @@ import numpy as np
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid
+from keyfluid.models.air import TEMPERATURE
+from keyfluid.models.wind import Wind
 from keyfluid.objectives.match import KeyframeMatch
 from keyfluid.problem.emission import Emission
 from keyfluid.problem.film import EditedFilm
@@ -51,6 +53,7 @@ class Fluid(ABC):
     fast       share of the longest side that it may cross in a step before a run notes it
     in_bodies  whether its field has values inside bodies, which are not matter: a signed distance does
     viscosity  m^2/s
+    dissipation  share of it that is lost per second (of what is left), 1/s
     mesh       whether frames of a 3D scene are also written as meshes
     """
 
@@ -60,6 +63,7 @@ class Fluid(ABC):
     in_bodies: ClassVar[bool] = False
 
     viscosity: float
+    dissipation: float = 0.0
     mesh: bool = False
 
     @property
@@ -72,7 +76,7 @@ class Fluid(ABC):
         """What counts as matter in a cell, from the values of its field."""
 
     @abstractmethod
-    def acceleration(self, densities: Iterable[float]) -> float:
+    def acceleration(self, densities: Iterable[float], temperature: float = 0.0) -> float:
         """The largest that it gives itself where its fields are at most these, m/s^2."""
 
     @abstractmethod
@@ -128,7 +132,8 @@ class Problem(ABC):
     steps_per_frame, cfl         fixed steps, or None: steps of at most cfl cells, trimmed to frames
     densities                    {field: Field of centres}, zero in solids; of a liquid {"surface": signed distance}
     velocity                     Field of faces at frame 0, not yet projected
-    sources, solids              what flows in; obstacles by time in seconds
+    temperature                  Field of centres at frame 0, kelvin above the air around; None where nothing is warm
+    sources, winds, solids       what flows in; what blows; obstacles by time in seconds
     fluid, up, engine            what it is, which axis is up, how it is computed
     keyframes, pictures, flows   what is asked, in order of frames
     edit                         the film to change, or None
@@ -146,7 +151,9 @@ class Problem(ABC):
     cfl: float
     densities: Mapping[str, Field]
     velocity: Field
+    temperature: Field | None
     sources: Sequence[Emission]
+    winds: Sequence[Wind]
     solids: MovingSolids
     fluid: Fluid
     up: int
@@ -165,6 +172,17 @@ class Problem(ABC):
     def method(self) -> str:
         """`control.method`."""
         return str(getattr(self.control, "method"))  # noqa: B009
+
+    @property
+    def start(self) -> dict[str, Field]:
+        """The state at frame 0."""
+        warm = {} if self.temperature is None else {TEMPERATURE: self.temperature}
+        return {**self.densities, **warm, "velocity": self.velocity}
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """Names of the centred fields of a state: densities, and the temperature if there is one."""
+        return tuple(name for name in self.start if name != "velocity")
 
     def amounts(self, values: Mapping[str, np.ndarray], time: float) -> dict[str, np.ndarray]:
         """What counts as matter in each cell, from the values of the fluid's fields at a time in seconds."""

@@ -8,6 +8,7 @@ from keyfluid.io.run.fingerprint import Fingerprint, changed_keys, machine_notes
 from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.scenes import Scene
 from keyfluid.scenes.build.inputs import hashed_scene
+from keyfluid.scenes.schema.load import dump_data
 
 _FIXED = ("domain.", "time.fps", "simulation.precision", "smoke.field", "liquid.field", "control.method", "edit.")
 """Keys that the state of a run depends on: with others it could not even be read."""
@@ -21,7 +22,7 @@ def go_on_with(place: RunFolder, scene: Scene, from_frames: bool, accept: bool) 
     before = place.fingerprint
     assert before is not None
     now = Fingerprint.of(hashed_scene(scene), __version__)
-    keys = changed_keys(before.scene, now.scene)
+    keys = changed_keys(before.scene, now.scene, dump_data(Scene()))
     if before.version != now.version:
         # Keys that a newer keyfluid added are at their defaults.
         keys = [line for line in keys if " was not given, is " not in line]

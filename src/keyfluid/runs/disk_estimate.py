@@ -66,7 +66,7 @@ def _fields(problem: BuiltScene, steps: float) -> float:
         share += _FORCE
     if problem.keyframes and problem.method != "particles":  # there the velocity is the only carrier
         share += _EACH_CARRIER * steps if steps > 1 else _ONE_CARRIER
-    return item * (_DENSITY * len(problem.densities) * grid.count + share * grid.value_count(Kind.FACES))
+    return item * (_DENSITY * len(problem.carried) * grid.count + share * grid.value_count(Kind.FACES))
 
 
 def _vdb(problem: BuiltScene) -> float:
@@ -74,7 +74,7 @@ def _vdb(problem: BuiltScene) -> float:
     output, dim = problem.scene.output, problem.grid.dim
     steered = bool(problem.keyframes) and problem.method not in ("none", "particles")
     smoke, around = _active_voxels(problem)
-    counts = {"density": len(problem.densities) * smoke, "velocity": around, "force": around if steered else 0.0}
+    counts = {"density": len(problem.carried) * smoke, "velocity": around, "force": around if steered else 0.0}
     if problem.fluid.mesh:
         counts = {"surface": smoke, "velocity": around, "force": counts["force"]}
     if len(problem.densities) > 1:

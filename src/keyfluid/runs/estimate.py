@@ -42,6 +42,7 @@ def likely_steps(problem: BuiltScene) -> int:
     lift = problem.fluid.acceleration([max(problem.peaks.values(), default=1.0)])
     rising = math.sqrt(lift * problem.grid.size[problem.up])
     blown = [max(map(abs, source.velocity)) for source in problem.sources if source.velocity is not None]
+    blown += [math.hypot(*wind.velocity) for wind in problem.winds]
     speed = max([rising, problem.velocity.peak(), *blown])
     return max(1, math.ceil(speed / (problem.fps * problem.cfl * problem.grid.spacing)))
 

@@ -5,11 +5,13 @@
 Phi_s is the flow of step s, its velocity frozen as in the step itself, by Runge-Kutta of order 4 in quarter steps.
 Paths run from the cell centres at the frame back to the start, and the start is read once, linearly: the density
 is never interpolated twice, so it does not smear. A path that meets a source on its way is given its smoke:
-rho <- (1 - m) rho + m rho_in for a held region of share m, rho + rate m dt for a source with a rate.
+rho <- (1 - m) rho + m rho_in for a held region of share m, rho + rate m dt for a source with a rate. Smoke that
+dissipates is thinner by exp(-k t), t the time since it was given.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -17,6 +19,7 @@ import numpy as np
 from keyfluid.boundary import Boundary
 from keyfluid.fields import Field
 from keyfluid.grid import Grid
+from keyfluid.models.air import Air
 from keyfluid.problem import Problem
 
 PARTS = 4
@@ -58,19 +61,23 @@ class FlowMap:
 
 def transported(problem: Problem, field: str, steps: Iterable[tuple[float, float, Field]]) -> np.ndarray:
     """The density of `field` after the steps, given from the last to the first: (time, seconds, velocity)."""
-    paths = FlowMap(problem.grid)
+    paths, left = FlowMap(problem.grid), 1.0
     gained = np.zeros(problem.grid.cells)
     share = np.ones(problem.grid.cells)
     sources = [source for source in problem.sources if source.field == field]
     for time, seconds, velocity in steps:
         paths.back(velocity, seconds)
+        growth = Air(dissipation=problem.fluid.dissipation).growth(seconds)
         for source in reversed(sources):
             if not source.start <= time * problem.fps + 1e-6 < source.stop:
                 continue
             inside = paths.read(source.mask)
             if source.rate is not None:
-                gained += share * inside * source.rate * seconds
+                gained += left * share * inside * source.rate * growth
             elif source.density is not None:
-                gained += share * inside * source.density
+                gained += left * share * inside * source.density
                 share *= 1 - inside
-    return gained + share * paths.read(problem.fluid.amount(problem.densities[field].array, problem.grid.spacing))
+        left *= math.exp(-problem.fluid.dissipation * seconds)
+    return gained + left * share * paths.read(
+        problem.fluid.amount(problem.densities[field].array, problem.grid.spacing)
+    )

@@ -10,6 +10,7 @@ import numpy as np
 
 from keyfluid.fields import Field
 from keyfluid.io.run.stored_frame import FrameMeta, StoredFrame
+from keyfluid.models.air import TEMPERATURE
 from keyfluid.problem import Problem
 
 
@@ -27,6 +28,8 @@ class Frame:
     particles: dict[str, np.ndarray]
     surface: np.ndarray | None = None
     """A liquid's signed distance, metres; `densities` then has the share of each cell that it fills."""
+    temperature: np.ndarray | None = None
+    """Kelvin above the air around, where a scene warms something."""
 
 
 class FrameStore(Protocol):
@@ -80,10 +83,11 @@ class Frames:
         if index not in indices:
             raise IndexError(f"frame {index}: this run has {len(indices)} frames")
         stored = self.store.read(index)
-        record = stored.record(self._problem.grid, self._problem.densities)
+        record = stored.record(self._problem.grid, self._problem.carried)
+        heat = record.state.get(TEMPERATURE)
         values = {name: record.state[name].array for name in self._problem.densities}
         densities = self._problem.amounts(values, index / self._problem.fps)
         return Frame(
             index, densities, record.state["velocity"], record.force, record.carriers, stored.meta,
-            dict(record.particles), values.get("surface"),
+            dict(record.particles), values.get("surface"), heat.array if heat is not None else None,
         )  # fmt: skip

@@ -8,8 +8,8 @@ pictures          of [[picture]]: |seen - wanted| / |wanted| in L2, by frame
 flows             of [[flow]]: root mean square of v - v* in its region, over the target speed (for rest, over the
                   longest side in the time there), by frame
 transported_iou   iou of the start carried through the stored velocities (flow_map.py)
-mass_drift        (mass at the end + mass that left - mass at the start - mass from sources) / (mass at the start + mass
-                  from sources), of the field where it is largest in size
+mass_drift        (mass at the end + mass that left + mass dissipated - mass given) / mass given, of the field where it is
+                  largest in size; given: at the start and by sources
 mass_left         share of all smoke that left through open sides (runs/outflow.py)
 mass_may_change   keys of the scene by which mass comes or goes without a fault: domain.boundary, control.equalise
 max_divergence    max |div v| dx / max |v| over fluid cells, of every field that advected
@@ -30,7 +30,7 @@ from keyfluid.io.run.stored_frame import FrameMeta
 from keyfluid.objectives.density import relative_error
 from keyfluid.objectives.velocity import root_mean_square
 from keyfluid.operators.project import relative_divergence
-from keyfluid.problem import FrameRecord, Keyframe, Problem
+from keyfluid.problem import FrameRecord, Keyframe, Problem, dissipated_name
 from keyfluid.runs.flow_map import transported
 from keyfluid.runs.frames import Frames
 
@@ -140,7 +140,8 @@ def mass_drift(metas: Sequence[FrameMeta]) -> float:
     for name, start in metas[0]["mass"].items():
         given = start + sum(meta["emitted"].get(name, 0.0) for meta in metas)
         left = sum(meta.get("left", {}).get(name, 0.0) for meta in metas)
-        drifts.append((metas[-1]["mass"][name] + left - given) / given if given > 0 else 0.0)
+        gone = sum(meta.get("numbers", {}).get(dissipated_name(name), 0.0) for meta in metas)
+        drifts.append((metas[-1]["mass"][name] + left + gone - given) / given if given > 0 else 0.0)
     return max(drifts, key=abs)
 
 

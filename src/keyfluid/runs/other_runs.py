@@ -28,7 +28,7 @@ def open_other_run(folder: str) -> OtherRun:
 
     def record(index: int) -> FrameRecord:
         try:
-            return place.frames.read(index).record(problem.grid, problem.densities)
+            return place.frames.read(index).record(problem.grid, problem.carried)
         except KeyfluidError as error:
             raise SceneError("control.start", str(error)) from None
 

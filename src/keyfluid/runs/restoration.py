@@ -75,7 +75,7 @@ class Restoration:
 
     def _state_of(self, index: int) -> Checkpoint:
         """A frame as a checkpoint."""
-        record = self.folder.frames.read(index).record(self.problem.grid, self.problem.densities)
+        record = self.folder.frames.read(index).record(self.problem.grid, self.problem.carried)
         arrays = {name: field.data for name, field in record.state.items()}
         return Checkpoint({**arrays, **record.particles}, {"frame": index, **record.memory})
 

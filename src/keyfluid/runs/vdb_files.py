@@ -1,8 +1,9 @@
 """Frames as a VDB sequence: vdb/NAME.1001.vdb.
 
 Grids (Houdini's names; `output.names = "blender"` in brackets): one fog volume per kind of smoke, `density` for the
-sum where there are several, with `Cd` [color] for their mixed colour; `vel` [velocity], `force`, vectors at cell
-centres; `target` at keyframes. Of a liquid `surface`, a level set, in place of densities. 2D is a slab one voxel thick.
+sum where there are several, with `Cd` [color] for their mixed colour; `temperature`, kelvin above the air around, where
+something is warm; `vel` [velocity], `force`, vectors at cell centres; `target` at keyframes. Of a liquid `surface`, a
+level set, in place of densities. 2D is a slab one voxel thick.
 The centre of cell i lies at (i + 1/2) dx; `output.up` turns the transform and the vectors about x.
 
 Active are the voxels with smoke above `output.threshold`; of vectors and colours also those around them, which
@@ -77,6 +78,8 @@ def grids_of(problem: BuiltScene, frame: Frame) -> list[VdbGrid]:
             found.append(("density", fog("density", np.asarray(sum(frame.densities.values())), peak)))
         colour = VdbGrid(names["Cd"], _mixed_colour(problem, frame), transform=transform, active=around)
         found.append(("colour", colour))
+    if frame.temperature is not None:
+        found.append(("temperature", fog("temperature", frame.temperature, float(frame.temperature.max()))))
     found.append(("velocity", vectors(names["vel"], frame.velocity)))
     if frame.force is not None:
         found.append(("force", vectors("force", frame.force)))

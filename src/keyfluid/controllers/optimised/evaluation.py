@@ -136,7 +136,7 @@ class Evaluation:
         if start is None and problem.edit is not None:
             start = problem.edit.record(problem.edit.first).state
         self._under = own_forces(problem, keep=None)
-        given = {**problem.densities, "velocity": problem.velocity} if start is None else state_on(problem, start)
+        given = problem.start if start is None else state_on(problem, start)
         self._state = model.initial_state(**given)
         pictures = picture_keys(problem, stage.window)
         pyramid = settings.levels if settings.gamma == "pyramid" else None

@@ -62,7 +62,7 @@ def follow_air(other: OtherRun, problem: Problem, control: Control, window: Wind
     `start`, None: the scene's own."""
     fluid, timing = problem.fluid.steps(problem), control.timing
     air = _Air(other, problem)
-    state: State = {**problem.densities, "velocity": problem.velocity} if start is None else start
+    state: State = problem.start if start is None else start
     found = []
     for step in range(window.first * air.steps, timing.first + timing.steps):
         clock = Clock(step, timing.dt)

@@ -15,6 +15,7 @@ from keyfluid.controllers.optimised.windows import Window, plan_windows
 from keyfluid.errors import SceneError
 from keyfluid.fields import Field, density
 from keyfluid.grid import Kind
+from keyfluid.models.air import TEMPERATURE
 from keyfluid.models.state import State
 from keyfluid.problem import Problem
 
@@ -45,11 +46,13 @@ def plan_layers(problem: Problem, span: int | None) -> tuple[list[Window], list[
 
 
 def keyframes_at_rest(problem: Problem, frame: int) -> State:
-    """The keyframes of a frame, and air at rest."""
+    """The keyframes of a frame, and air at rest that nothing has warmed."""
     state: dict[str, Field] = {
         key.field: density(problem.grid, key.target, problem.dtype) for key in problem.keyframes if key.frame == frame
     }
     ordered: dict[str, Field] = {name: state[name] for name in problem.densities}
+    if problem.temperature is not None:
+        ordered[TEMPERATURE] = problem.temperature.zeros_like()
     ordered["velocity"] = Field.zeros(problem.grid, Kind.FACES, problem.dtype)
     return ordered
 

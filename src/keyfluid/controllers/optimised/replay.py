@@ -9,7 +9,6 @@ from keyfluid.controllers.optimised.edited import own_frame
 from keyfluid.controllers.optimised.forces import JoinedForces
 from keyfluid.controllers.shell import Shell, Stopped
 from keyfluid.controllers.step_size import tell_if_fast
-from keyfluid.fields import Field
 from keyfluid.models.state import State
 from keyfluid.problem import Clock, FrameRecord, Problem
 
@@ -29,7 +28,7 @@ def simulate(
     fluid = problem.fluid.steps(problem)
     steps = problem.steps_per_frame or 1
     dt = 1.0 / (problem.fps * steps)
-    state: dict[str, Field] = {**problem.densities, "velocity": problem.velocity}
+    state = problem.start
     begin = 0
     if after is not None:
         begin, state = after[0], dict(after[1])

@@ -223,7 +223,7 @@ class Shooting:
 
     def _read(self, checkpoint: Checkpoint, of: Round, place: int) -> WindowFound:
         part, arrays, problem = _part(of, place), checkpoint.arrays, self.problem
-        names = {**dict.fromkeys(problem.densities, Kind.CENTRES), "velocity": Kind.FACES}
+        names = {**dict.fromkeys(problem.carried, Kind.CENTRES), "velocity": Kind.FACES}
         states: Mapping[int, State] = {
             frame: {name: Field(problem.grid, kind, arrays[f"{part}/{frame}.{name}"]) for name, kind in names.items()}
             for frame in self._wanted(self._layer(of)[place])

@@ -64,7 +64,7 @@ def _is_long(problem: Problem, keys: int, frames: int) -> bool:
     """Many keyframes over many frames, or states that would take most of the memory if they were all kept."""
     if keys < 2:
         return False
-    values = problem.grid.value_count(Kind.FACES) + len(problem.densities) * problem.grid.count
+    values = problem.grid.value_count(Kind.FACES) + len(problem.carried) * problem.grid.count
     states = frames * (problem.steps_per_frame or 1) * values * problem.dtype.itemsize
     limit = problem.memory_limit_bytes
     return (keys >= _MANY_KEYS and frames >= _LONG) or (limit is not None and states > _MOST_MEMORY * limit)

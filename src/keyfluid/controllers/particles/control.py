@@ -112,6 +112,12 @@ class ControlParticles:
         step = lattice.real(1.5 * dt) * self.velocity - lattice.real(0.5 * dt) * self.before
         self.position = np.clip(self.position + step, lattice.real(0.0), lattice.sizes[:, None])
 
+    def drift(self, lattice: Lattice, packed: np.ndarray, dt: float) -> None:
+        """Carried by a velocity lattice."""
+        parts = [np.ascontiguousarray(packed.reshape(-1, 4)[:, axis]) for axis in range(3)]
+        step = lattice.real(dt) * np.stack([lattice.sample(part, self.position) for part in parts])
+        self.position = np.clip(self.position + step, lattice.real(0.0), lattice.sizes[:, None])
+
     def mean_speed(self) -> float:
         u, v, w = self.velocity
         return float(np.sqrt(u * u + v * v + w * w).sum(dtype=np.float64)) / max(self.count, 1)

@@ -7,11 +7,15 @@ contain      u -= contain phi grad phi outside the target, phi its signed distan
 buoyancy     smoke.buoyancy: u += buoyancy density / damping upwards, the speed at which the damping of control
              particles holds the lift
 sources      markers come in where a source is; its velocity holds the air there
+wind         u += w in its region, risen as far as it has: air without inertia takes it up at once. Control particles
+             that no target holds drift with it
 obstacles    near a body the velocity towards it, relative to its own, is removed; markers inside go to its
              surface
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -19,6 +23,7 @@ from keyfluid.controllers.particles.kernels import move
 from keyfluid.controllers.particles.lattice import Lattice
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
+from keyfluid.models.wind import Wind
 from keyfluid.operators.project import Project
 from keyfluid.problem import Emission, Problem
 from keyfluid.solids import Solids
@@ -81,6 +86,21 @@ def blow(lattice: Lattice, packed: np.ndarray, source: Emission, grid: Lattice) 
     values = shaped(lattice, packed)
     for axis, speed in enumerate(source.velocity or ()):
         values[..., axis] += share * (lattice.real(speed) - values[..., axis])
+
+
+def blowing(lattice: Lattice, winds: Sequence[Wind], time: float, grid: Lattice) -> np.ndarray | None:
+    """The winds of a moment as a packed lattice; None where none blows."""
+    packed = None
+    for wind in winds:
+        strength = wind.strength(time)
+        if strength == 0:
+            continue
+        packed = lattice.packed() if packed is None else packed
+        towards = wind.towards(time)
+        blown = towards.like(towards.data * wind.region.data * towards.dtype.type(strength))
+        for axis in range(lattice.grid.dim):
+            shaped(lattice, packed)[..., axis] += grid.onto(lattice, centred(blown, axis)).reshape(lattice.counts)
+    return packed
 
 
 class Bodies:

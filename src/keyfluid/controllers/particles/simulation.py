@@ -171,14 +171,14 @@ class ParticleSimulation:
         with self._timed("sources and control placement"):
             emitted = self._emit(start, dt)
         with self._timed("match and attract"):
-            for cloud in self.clouds:
-                cloud.steer(frame, self.steps, start, dt)
+            free = [cloud for cloud in self.clouds if not cloud.steer(frame, self.steps, start, dt)]
         with self._timed("control velocity"):
             bulk = self._bulk_velocity()
         with self._timed("vortex velocity"):
             turbulent = self.vortices.velocity_field(lattice)
         with self._timed("vortex update"):
-            self.packed = self._combined(bulk, turbulent, frame, end)
+            wind = lattice_effects.blowing(lattice, self.problem.winds, end, self.grid)
+            self.packed = self._combined(bulk, turbulent, wind, frame, end)
             cells = self.problem.fluid.cells_crossed(self.problem, self._fastest(), dt, start)
             self.cells = max(self.cells, cells)
             self.vortices.spin(lattice, self.packed, dt)
@@ -191,6 +191,9 @@ class ParticleSimulation:
             self.vortices.advect(lattice, self.packed, dt)
             for cloud in self.clouds:
                 cloud.control.move(lattice, dt)
+            if wind is not None:
+                for cloud in free:
+                    cloud.control.drift(lattice, wind, dt)
             self._leave_bodies(end)
         with self._timed("redistribute markers"):
             for cloud in self.clouds:
@@ -237,7 +240,9 @@ class ParticleSimulation:
 
     # 3. Turbulent vortex velocity
 
-    def _combined(self, bulk: np.ndarray, turbulent: np.ndarray, frame: int, time: float) -> np.ndarray:
+    def _combined(
+        self, bulk: np.ndarray, turbulent: np.ndarray, wind: np.ndarray | None, frame: int, time: float
+    ) -> np.ndarray:
         """Both fields and, where a scene asks for them, the effects of lattice_effects.py."""
         problem, settings, lattice = self.problem, self.settings, self.lattice
         packed = bulk + turbulent
@@ -252,6 +257,8 @@ class ParticleSimulation:
             speed = buoyancy / max(settings.damping, 1e-6)
             for cloud in self.clouds:
                 lattice_effects.lift(lattice, packed, self.grid.onto(lattice, cloud.smoke), speed, problem.up)
+        if wind is not None:
+            packed += wind
         for source in problem.sources:
             if source.velocity is not None and source.start < frame <= source.stop:
                 lattice_effects.blow(lattice, packed, source, self.grid)

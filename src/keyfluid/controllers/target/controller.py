@@ -192,6 +192,7 @@ class _Frame:
         self.impulse = Field.zeros(problem.grid, Kind.FACES, problem.dtype)
         self.carriers: list[tuple[float, Field]] = []
         self.emitted: dict[str, float] = {}
+        self.dissipated: dict[str, float] = {}
 
     @property
     def time(self) -> float:
@@ -219,13 +220,14 @@ class _Frame:
         self.carriers.append((watch.seconds, watch.carrier))
         if len(self.carriers) > 2 * MOST_CARRIERS:
             self.carriers = _paired(self.carriers)
-        for name, mass in watch.emitted.items():
-            self.emitted[name] = self.emitted.get(name, 0.0) + mass
+        for total, more in ((self.emitted, watch.emitted), (self.dissipated, watch.dissipated)):
+            for name, mass in more.items():
+                total[name] = total.get(name, 0.0) + mass
 
     def record(self, steered: bool, gathered: dict[str, float]) -> FrameRecord:
         memory: Meta = {"steps": self.taken + self.count, "gathered": gathered}
         force = self.impulse * (1.0 / self.length) if steered else None
-        return FrameRecord(self.index, self.state, force, self.carriers, self.emitted, memory)
+        return FrameRecord(self.index, self.state, force, self.carriers, self.emitted, memory, numbers=self.dissipated)
 
 
 def _paired(carriers: list[tuple[float, Field]]) -> list[tuple[float, Field]]:
@@ -243,7 +245,7 @@ def _begin(problem: Problem, shell: Shell, model: DrivenSmoke) -> tuple[int, int
         state = restored_state(problem, shell.restored)
         gathered = {name: number(table(meta, "gathered"), name) for name in table(meta, "gathered")}
         return whole(meta, "frame"), whole(meta, "steps"), gathered, dict(state)
-    start = model.projected({**problem.densities, "velocity": problem.velocity})
+    start = model.projected(problem.start)
     memory: Meta = {"steps": 0, "gathered": {}}
     shell.frame(FrameRecord(0, start, memory=memory))
     shell.checkpoint(_arrays(start), {"frame": 0, **memory})

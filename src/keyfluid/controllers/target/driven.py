@@ -5,6 +5,7 @@ from __future__ import annotations
 from keyfluid.controllers.target.settings import TargetNumbers
 from keyfluid.fields import density
 from keyfluid.fluids.smoke.fluid import smoke_of
+from keyfluid.models.air import TEMPERATURE
 from keyfluid.models.driven_smoke import DrivenSmoke, DrivenSmokeOptions
 from keyfluid.models.inlet import Inlet
 from keyfluid.models.turbulence import Turbulence
@@ -24,20 +25,22 @@ def driven_smoke(problem: Problem, settings: TargetNumbers) -> DrivenSmoke:
         viscosity=fluid.viscosity,
         confinement=fluid.vorticity,
         solids=problem.solids,
-        inlets=[_inlet(problem, source) for source in problem.sources],
+        inlets=[inlet for source in problem.sources for inlet in _inlets(problem, source)],
         turbulence=turbulence,
         equalise=settings.equalise,
         correction=0.0 if settings.advection == "first-order" else 1.0,
+        air=fluid.air(problem),
+        warm=problem.temperature is not None,
     )
     return DrivenSmoke(problem.grid, options)
 
 
-def _inlet(problem: Problem, source: Emission) -> Inlet:
+def _inlets(problem: Problem, source: Emission) -> list[Inlet]:
     mask = density(problem.grid, source.mask, problem.dtype)
     held = None if source.density is None else mask.like(mask.data * 0 + source.density)
     start, stop = source.span(problem.fps)
     shares, wind = source.wind(problem.grid) if source.velocity is not None else (None, None)
-    return Inlet(
+    smoke = Inlet(
         source.field,
         mask,
         density=held,
@@ -47,3 +50,7 @@ def _inlet(problem: Problem, source: Emission) -> Inlet:
         start=start,
         stop=stop,
     )
+    if source.temperature is None:
+        return [smoke]
+    heat = mask.like(mask.data * 0 + mask.dtype.type(source.temperature))
+    return [smoke, Inlet(TEMPERATURE, mask, density=heat, start=start, stop=stop)]

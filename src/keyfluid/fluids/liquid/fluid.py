@@ -44,7 +44,7 @@ class LiquidFluid(Fluid):
         """The share of each cell that it fills."""
         return filled(values, spacing)
 
-    def acceleration(self, densities: Iterable[float]) -> float:
+    def acceleration(self, densities: Iterable[float], temperature: float = 0.0) -> float:
         return abs(self.gravity)
 
     def initial(self, grid: Grid, dtype: np.dtype, values: np.ndarray, bodies: Sequence[TargetBody]) -> Field:

@@ -23,6 +23,7 @@ from keyfluid.errors import BlowUp
 from keyfluid.fields import Field, density
 from keyfluid.fluids.smoke.steps import SmokeSteps
 from keyfluid.grid import Grid, Kind
+from keyfluid.models.air import Air
 from keyfluid.models.smoke import SmokeOptions
 from keyfluid.objectives import DensityKey, DensityMatch
 from keyfluid.operators.blur import Blur, gaussian_blur, gaussian_pyramid
@@ -34,7 +35,8 @@ _LEAST_LIMIT = 40.0
 
 @dataclass(frozen=True, kw_only=True)
 class SmokeFluid(Fluid):
-    """buoyancy: m/s^2 upwards per unit of density; vorticity: of its confinement, 1/s."""
+    """buoyancy: m/s^2 upwards per unit of density; vorticity: of its confinement, 1/s; drag, cooling: rates, 1/s;
+    heat_buoyancy: m/s^2 upwards per kelvin."""
 
     name = "smoke"
     drawn_as = "density"
@@ -42,12 +44,15 @@ class SmokeFluid(Fluid):
 
     buoyancy: float = 0.0
     vorticity: float = 0.0
+    drag: float = 0.0
+    cooling: float = 0.0
+    heat_buoyancy: float = 0.0
 
     def amount(self, values: np.ndarray, spacing: float) -> np.ndarray:
         return values
 
-    def acceleration(self, densities: Iterable[float]) -> float:
-        return sum(abs(self.buoyancy) * value for value in densities)
+    def acceleration(self, densities: Iterable[float], temperature: float = 0.0) -> float:
+        return sum(abs(self.buoyancy) * value for value in densities) + abs(self.heat_buoyancy) * temperature
 
     def initial(self, grid: Grid, dtype: np.dtype, values: np.ndarray, bodies: Sequence[TargetBody]) -> Field:
         return Field.of(grid, Kind.CENTRES, values, dtype=dtype)
@@ -56,8 +61,14 @@ class SmokeFluid(Fluid):
         return key.target
 
     def steps(self, problem: Problem) -> SmokeSteps:
-        own = SmokeOptions(buoyancy=self.buoyancy, viscosity=self.viscosity, confinement=self.vorticity)
+        own = SmokeOptions(
+            buoyancy=self.buoyancy, viscosity=self.viscosity, confinement=self.vorticity, air=self.air(problem)
+        )
         return SmokeSteps(problem, own)
+
+    def air(self, problem: Problem) -> Air:
+        """What thins, cools, brakes and blows."""
+        return Air(self.dissipation, self.cooling, self.drag, self.heat_buoyancy, problem.winds)
 
     def match(
         self, problem: Problem, frames: tuple[int, int], blur: float, pyramid: int | None = None
@@ -100,6 +111,10 @@ class SmokeFluid(Fluid):
             return "smoke.vorticity", self.vorticity
         if self.acceleration([sum(problem.peaks.values())]) * dt * dt > self.fast * max(problem.grid.size):
             return "smoke.buoyancy", self.buoyancy
+        warmest = 0.0 if problem.temperature is None else problem.temperature.peak()
+        warmest = max([warmest, *(abs(source.temperature or 0.0) for source in problem.sources)])
+        if self.acceleration([], warmest) * dt * dt > self.fast * max(problem.grid.size):
+            return "smoke.heat_buoyancy", self.heat_buoyancy
         return None
 
 

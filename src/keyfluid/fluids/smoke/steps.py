@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
+from keyfluid.models.air import TEMPERATURE
 from keyfluid.models.operation import Observer
 from keyfluid.models.smoke import Emitter, Smoke, SmokeOptions
 from keyfluid.models.state import State
-from keyfluid.problem import Advance, Clock, Emission, Problem
+from keyfluid.problem import Advance, Clock, Emission, Problem, dissipated_name
 
 _MODELS = 4
 """Step lengths whose models are kept; a hierarchy of the pressure solver lives in each."""
@@ -26,7 +27,8 @@ class SmokeSteps:
             densities=tuple(problem.densities),
             up=problem.up,
             solids=problem.solids if problem.solids.move else problem.solids(0.0),
-            emitters=[self._emitter(source) for source in problem.sources],
+            emitters=[emitter for source in problem.sources for emitter in self._emitters(source)],
+            warm=problem.temperature is not None,
             order=engine.order,
             feet=engine.feet,
             interpolation=engine.interpolation,
@@ -49,16 +51,16 @@ class SmokeSteps:
             inputs["force"] = force
         watch = SmokeWatch(self.problem, clock.time)
         after = self.model(clock.dt).step(state, inputs, clock.index, watch)
-        return Advance(after, watch.carrier, force, watch.emitted, cells=watch.cells)
+        return Advance(after, watch.carrier, force, watch.emitted, numbers=watch.dissipated, cells=watch.cells)
 
-    def _emitter(self, source: Emission) -> Emitter:
-        """Held regions and winds; a source with a rate holds nothing and only blows."""
+    def _emitters(self, source: Emission) -> list[Emitter]:
+        """Held regions and winds; a source with a rate holds no density and only blows and warms."""
         problem = self.problem
         share = Field.of(problem.grid, Kind.CENTRES, source.mask, dtype=problem.dtype)
         held = source.density is not None
         mask_of_wind, wind = source.wind(problem.grid) if source.velocity is not None else (None, None)
         start, stop = source.span(problem.fps)
-        return Emitter(
+        smoke = Emitter(
             mask=share if held else share.zeros_like(),
             density=share.like(share.data * 0 + (source.density or 0.0)) if held else share.zeros_like(),
             name=source.field,
@@ -67,6 +69,10 @@ class SmokeSteps:
             start=start,
             stop=stop,
         )
+        if source.temperature is None:
+            return [smoke]
+        heat = share.like(share.data * 0 + share.dtype.type(source.temperature))
+        return [smoke, Emitter(mask=share, density=heat, name=TEMPERATURE, start=start, stop=stop)]
 
     def rates(self, clock: Clock) -> dict[str, Field]:
         """Density per second that sources with a rate add in a step."""
@@ -85,7 +91,7 @@ class SmokeWatch(Observer):
     """Watches a step of smoke that begins at `time` seconds; raises if it goes too far in it.
 
     seconds: its length; carrier: the velocity that moved the smoke; cells: that its fastest air crossed;
-    emitted: mass that sources gave, per field.
+    emitted: mass that sources gave, per field; dissipated: mass that is gone, by dissipated_name.
     """
 
     carrier: Field
@@ -94,6 +100,7 @@ class SmokeWatch(Observer):
         self.problem, self.time = problem, time
         self.seconds = self.cells = 0.0
         self.emitted: dict[str, float] = {}
+        self.dissipated: dict[str, float] = {}
 
     def lasts(self, seconds: float) -> None:
         self.seconds = seconds
@@ -108,3 +115,7 @@ class SmokeWatch(Observer):
 
     def added(self, name: str, before: Field, after: Field) -> None:
         self.let_in(name, before, after)
+
+    def faded(self, name: str, before: Field, after: Field) -> None:
+        key = dissipated_name(name)
+        self.dissipated[key] = self.dissipated.get(key, 0.0) + before.integral() - after.integral()

@@ -93,13 +93,19 @@ class Fingerprint:
         return replace(self, accepted=names, changes=(*before.changes, *changes))
 
 
-def changed_keys(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Lines such as "smoke.buoyancy was 1.0, is -9.0", for every key of the simulation that differs."""
+def changed_keys(
+    before: Mapping[str, Any], now: Mapping[str, Any], plain: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Lines such as "smoke.buoyancy was 1.0, is -9.0", for every key of the simulation that differs.
+
+    plain: a scene with all defaults; a key that was not known before and is at its default has not changed.
+    """
     then, here = dict(_leaves(dict(_simulated(before)))), dict(_leaves(dict(_simulated(now))))
+    default = dict(_leaves(dict(_simulated(plain or {}))))
     lines = []
     for key in sorted({*then, *here}):
         old, new = then.get(key), here.get(key)
-        if old == new:
+        if old == new or (old is None and new == default.get(key)):
             continue
         if any(isinstance(value, str) and value.startswith(FILE) for value in (old, new)) and None not in (old, new):
             lines.append(f"the content of {key} has changed")

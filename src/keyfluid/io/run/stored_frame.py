@@ -1,6 +1,7 @@
 """What the file of a frame holds: arrays by name, and meta data in JSON.
 
     density, ... or surface    the fields of the state, one value per cell
+    temperature                of the state, one value per cell, where something is warm
     velocity                   of the state, on faces
     force                      mean control force since the frame before, where one acted
     carrier.0, carrier.1, ...  velocities that advected, in scenes with keyframes
@@ -120,4 +121,7 @@ class StoredFrame:
         except (KeyError, ValueError):
             raise KeyfluidError(f"frame {index} does not fit the scene; run it again with --overwrite") from None
         particles = {n.removeprefix(_PARTICLES): v for n, v in self.arrays.items() if n.startswith(_PARTICLES)}
-        return FrameRecord(index, state, force, carriers, self.meta["emitted"], self.meta["memory"], particles)
+        return FrameRecord(
+            index, state, force, carriers, self.meta["emitted"], self.meta["memory"], particles,
+            numbers=self.meta.get("numbers", {}),
+        )  # fmt: skip

@@ -36,7 +36,15 @@ def make_fluid(table: SmokeTable | LiquidTable) -> Fluid:
             paper_order=table.order == "paper",
             mesh=table.mesh,
         )
-    return SmokeFluid(viscosity=table.viscosity, buoyancy=table.buoyancy, vorticity=table.vorticity)
+    return SmokeFluid(
+        viscosity=table.viscosity,
+        dissipation=table.dissipation,
+        buoyancy=table.buoyancy,
+        vorticity=table.vorticity,
+        drag=table.drag,
+        cooling=table.cooling,
+        heat_buoyancy=table.heat_buoyancy,
+    )
 
 
 def fluid_faults(

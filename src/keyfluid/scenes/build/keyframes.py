@@ -5,6 +5,10 @@ Incompressible smoke can be carried, not diluted, so a target should be a rearra
     resize   scaled about its centre until peak x (its volume) = smoke present at its frame
     match    its density is scaled to that mass
     keep     nothing is changed
+
+Smoke that dissipates thins out and keeps its volume: sizes are those without dissipation, and densities are multiplied
+by the share of its mass that is left at the frame.
+
     smoke.initial.mass = "first-key"   the start is resized to the first keyframe of its field, less what
              sources add until then; that keyframe keeps its size
 
@@ -61,6 +65,7 @@ class FieldPlan:
         solid: np.ndarray,
     ) -> None:
         self.name, self.scene, self.grid, self._solid = name, scene, grid, solid
+        self.dissipation = scene.fluid.dissipation
         self._starts = [(i, body) for i, body in starts if scene.field_of(scene.fluid.initial[i]) == name]
         self.sources = [source for source in sources if source.field == name]
         self.peak = max(
@@ -70,6 +75,8 @@ class FieldPlan:
         )
         self.start = np.zeros(grid.cells)
         self.winds: list[tuple[np.ndarray, tuple[float, ...]]] = []
+        self.warmth: list[tuple[np.ndarray, float]] = []
+        """Share of each cell, and its temperature at the start."""
         self.sized: dict[str, PlacedBody] = {}
         """The starts by their key paths, after sizing."""
         self.first_key: int | None = None
@@ -83,9 +90,22 @@ class FieldPlan:
     def emitted(self, frame: int) -> float:
         return sum(s.emitted(frame, self.scene.time.fps, self.grid.spacing) for s in self.sources)
 
+    def given(self, frame: int) -> float:
+        """Mass of the smoke by a frame, emissions included and before any of it dissipates."""
+        return mass_of(self.start, self.grid.spacing) + self.emitted(frame)
+
     def present(self, frame: int) -> float:
         """Mass of the smoke at a frame, emissions included."""
-        return mass_of(self.start, self.grid.spacing) + self.emitted(frame)
+        return self.given(frame) * self.share_left(frame)
+
+    def share_left(self, frame: int) -> float:
+        """The share of the smoke that has not dissipated."""
+        rate, fps, spacing = self.dissipation, self.scene.time.fps, self.grid.spacing
+        given = self.given(frame)
+        if rate == 0 or given <= 0:
+            return 1.0
+        start = mass_of(self.start, spacing) * math.exp(-rate * frame / fps)
+        return (start + sum(source.emitted(frame, fps, spacing, rate) for source in self.sources)) / given
 
     def size_starts(self, keys: list[tuple[int, PlacedBody]], known: np.ndarray | None = None) -> None:
         """Draw the starts, those with mass = "first-key" last; known: their densities in a run that is edited."""
@@ -110,6 +130,8 @@ class FieldPlan:
                 raise SceneError(f"{path}.{body.kind}", "has no smoke inside the domain; check center and size")
             if entry.velocity is not None:
                 self.winds.append((coverage, tuple(entry.velocity)))
+            if entry.temperature is not None:
+                self.warmth.append((np.clip(coverage / body.peak, 0.0, 1.0), entry.temperature))
             lost = float(coverage[self._solid].sum() / coverage.sum())
             if lost > 1 - 1e-9:
                 raise SceneError(f"{path}.{body.kind}", "lies inside an obstacle; move one of them")
@@ -128,7 +150,7 @@ class FieldPlan:
         wanted = self.peak / body.peak * body.mass(self.grid, frame / scene.time.fps)
         if wanted <= 0:
             raise SceneError(f"keyframe[{i}].{body.kind}", "has no mass inside the domain; check center and size")
-        rest = wanted - self.present(frame)
+        rest = wanted - self.given(frame)
         if rest <= 0:
             raise KeyfluidError(
                 f"keyframe[{i}] has a mass of {wanted:.4g}, and sources and other starts give "
@@ -163,7 +185,7 @@ class TargetMaker:
             )
         if rule == "resize":
             try:
-                per_peak = plan.present(entry.frame) * body.peak / plan.peak
+                per_peak = plan.given(entry.frame) * body.peak / plan.peak
                 body = body.resized(self.grid, per_peak, entry.frame / self.scene.time.fps)
             except KeyfluidError as error:
                 raise SceneError(f"{path}.mass", " ".join(str(error).split()) + self._instead(error)) from None
@@ -191,15 +213,16 @@ class TargetMaker:
         mass = mass_of(drawn, self.grid.spacing)
         if mass <= 0:
             raise SceneError(f"{path}.{body.kind}", "has no mass inside the domain; check center, scale and content")
+        left = plan.share_left(frame)
         if rule == "match":
             drawn = drawn * (plan.present(frame) / mass)
         elif rule != "keep" or body.kind not in STORED:
-            drawn = drawn * (plan.peak / body.peak)
+            drawn = drawn * (plan.peak * left / body.peak)
         mask = None if entry.mask is None else region(entry.mask, self.scene, self.grid, path, time, self.dtype)
         bound = None
         if mask is None and body.kind != "run":
             values = values_present(plan.start, plan.emitted(frame), plan.peak, self.grid.spacing)
-            bound = rearrangement_bound(values, drawn)
+            bound = rearrangement_bound(values * left, drawn)
         covered = self._covered(path, body, drawn, solids, time)
         if frame == entry.frame:
             self._warn(path, body, bound, rule, covered, time)

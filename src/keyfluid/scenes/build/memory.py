@@ -21,12 +21,14 @@ def memory_estimate(scene: Scene, grid: Grid) -> int:
     """Bytes of a free run: interpreter and kernels, state and its copies, pressure solver, targets.
 
     Counted in values per cell: a step holds three states (fields and velocity), the pressure solver about ten
-    values, drawing a body three in float64; every keyframe keeps its target, and its mask if it has one.
+    values, drawing a body three in float64; every keyframe keeps its target, and its mask if it has one; a wind its
+    region, and four fields of eddies if it has gusts.
     """
     item = 4 if scene.simulation.precision == "float32" else 8
-    state = len(scene.fluid.field) + grid.dim
+    state = len(scene.fluid.field) + grid.dim + scene.warm
     keys = sum(((k.until or k.frame) - k.frame + 1) * (2 if k.mask is not None else 1) for k in scene.keyframe)
-    per_cell = item * (3 * state + 10 + keys + len(scene.source)) + 3 * 8
+    winds = sum(grid.dim * (5 if wind.gust > 0 else 1) for wind in scene.wind)
+    per_cell = item * (3 * state + 10 + keys + len(scene.source) + winds) + 3 * 8
     return _BASE + per_cell * grid.count
 
 

@@ -11,6 +11,7 @@ from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid
 from keyfluid.io.run.run_folder import RunFolder
+from keyfluid.models.air import TEMPERATURE
 from keyfluid.problem import FrameRecord
 from keyfluid.scenes.build.memory import make_grid
 from keyfluid.scenes.build.pictures import averaged, averaged_over
@@ -19,7 +20,7 @@ from keyfluid.scenes.schema.scene import Body, Edit, Scene
 from keyfluid.shapes import DensityArray
 from keyfluid.shapes.deform import deformed
 
-_SAME = ("domain", "time", "smoke", "liquid", "source", "obstacle", "simulation")
+_SAME = ("domain", "time", "smoke", "liquid", "source", "wind", "obstacle", "simulation")
 
 
 def load_run_body(body: Body, scene: Scene) -> DensityArray:
@@ -106,4 +107,5 @@ def open_edit(edit: Edit, scene: Scene) -> EditedRun:
     for index in range(theirs.time.frames + 1):
         if index not in stored:
             raise KeyfluidError(f"{folder} lacks frame {index}; finish it first: keyfluid resume {folder}")
-    return EditedRun(run, make_grid(theirs), _fields(theirs), edit.first, edit.last)
+    carried = (*_fields(theirs), TEMPERATURE) if theirs.warm else _fields(theirs)
+    return EditedRun(run, make_grid(theirs), carried, edit.first, edit.last)

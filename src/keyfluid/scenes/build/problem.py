@@ -30,6 +30,7 @@ from keyfluid.scenes.build.pictures import place_picture
 from keyfluid.scenes.build.report import Told, say_nothing
 from keyfluid.scenes.build.sources import PlacedBody, place
 from keyfluid.scenes.build.start_values import velocity_of_starts
+from keyfluid.scenes.build.winds import place_wind, start_temperature, wind_warnings
 from keyfluid.scenes.schema.bodies import SolidBody
 from keyfluid.scenes.schema.check_bodies import kinds_of
 from keyfluid.scenes.schema.checks import check, start_path
@@ -136,10 +137,15 @@ class _Builder:
         for i, flow in enumerate(scene.flow):
             with self.at(f"flow[{i}]"):
                 flows.append(place_flow(flow, scene, grid, f"flow[{i}]", self.dtype))
+        blowing = []
+        for i in range(len(scene.wind)):
+            with self.at(f"wind[{i}]"):
+                blowing.append(place_wind(i, scene, grid, self.dtype))
         raise_any(self.faults)
         auto = scene.time.steps_per_frame == "auto"
         steps = None if auto else int(scene.time.steps_per_frame)
         winds = [wind for plan in plans.values() for wind in plan.winds]
+        warmth = [warm for plan in plans.values() for warm in plan.warmth]
         keyframes, fluid = maker.sorted(), make_fluid(scene.fluid)
         start = {name: fluid.initial(grid, self.dtype, plan.start, plan.bodies) for name, plan in plans.items()}
         raise_any(fluid_faults(scene, grid, start, plans, keyframes))
@@ -154,7 +160,9 @@ class _Builder:
             cfl=scene.simulation.cfl,
             densities=start,
             velocity=velocity_of_starts(grid, winds, self.dtype),
+            temperature=start_temperature(grid, warmth, solid, self.dtype) if scene.warm else None,
             sources=sources,
+            winds=blowing,
             solids=solids,
             fluid=fluid,
             up={"y": 1, "z": 2}[scene.domain.up],
@@ -165,7 +173,7 @@ class _Builder:
             edit=edit,
             colours={f.name: f.colour if isinstance(f.colour, str) else tuple(f.colour) for f in scene.fluid.field},
             peaks={name: plan.peak for name, plan in plans.items()},
-            warnings=self.warnings + maker.warnings,
+            warnings=self.warnings + wind_warnings(scene) + maker.warnings,
             control=scene.control,
             seed=scene.seed,
             memory_estimate_bytes=memory_estimate(scene, grid),
@@ -224,6 +232,7 @@ class _Builder:
                         None if entry.velocity is None else tuple(entry.velocity),
                         entry.start,
                         entry.stop if entry.stop is not None else scene.time.frames,
+                        entry.temperature,
                     )
                 )
         return found

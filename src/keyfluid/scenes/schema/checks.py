@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from keyfluid.errors import SceneError
 from keyfluid.scenes.schema.bodies import SolidBody
+from keyfluid.scenes.schema.check_air import check_air
 from keyfluid.scenes.schema.check_bodies import check_axes, check_body, check_run, check_turn
 from keyfluid.scenes.schema.faults import nearest
 from keyfluid.scenes.schema.liquid import LiquidInitial
@@ -46,6 +47,9 @@ def all_bodies(scene: Scene) -> Iterator[tuple[str, SolidBody]]:
     for i, flow in enumerate(scene.flow):
         if flow.mask is not None:
             yield f"flow[{i}].mask", flow.mask
+    for i, wind in enumerate(scene.wind):
+        if wind.mask is not None:
+            yield f"wind[{i}].mask", wind.mask
 
 
 def _domain(scene: Scene) -> Iterator[SceneError]:
@@ -129,18 +133,25 @@ def _liquid(scene: Scene) -> Iterator[SceneError]:
     if scene.control.method not in LIQUID_METHODS:
         known = ", ".join(f'"{method}"' for method in LIQUID_METHODS)
         yield SceneError("control.method", f'"{scene.control.method}" steers no liquid; use {known}')
+    if scene.wind:
+        yield SceneError("wind", "blows smoke, not a liquid; remove it")
     if scene.picture:
         yield SceneError("picture", "only smoke has a look to reach; use a keyframe")
     for i, source in enumerate(scene.source):
         for key in ("density", "rate"):
             if getattr(source, key) is not None:
                 yield SceneError(f"source[{i}].{key}", "a source of liquid keeps its region full; remove it")
+        if source.temperature is not None:
+            yield SceneError(f"source[{i}].temperature", "a liquid has no temperature; remove it")
     for i, entry in enumerate(scene.keyframe):
         if entry.mass == "match":
             yield SceneError(f"keyframe[{i}].mass", 'a liquid can\'t be thinned; use "resize" or "keep"')
 
 
-_OF_FLUIDS: dict[str, tuple[Callable[[Scene], Iterator[SceneError]], ...]] = {"smoke": (), "liquid": (_liquid,)}
+_OF_FLUIDS: dict[str, tuple[Callable[[Scene], Iterator[SceneError]], ...]] = {
+    "smoke": (check_air,),
+    "liquid": (_liquid,),
+}
 """What can't be asked of a fluid, by its table."""
 
 

@@ -30,6 +30,7 @@ from keyfluid.scenes.schema.scene import (
     Simulation,
     Source,
     Time,
+    WindEntry,
 )
 from keyfluid.scenes.schema.smoke import Initial, SmokeField, SmokeTable
 from keyfluid.tables import Wants
@@ -82,6 +83,9 @@ is at the keyframe: smoke leaves through open sides, and advection by interpolat
 `particles`) loses or gains some on the way, most where forces are strong. `mass_ratio` in result.json says how much
 was there.
 
+Smoke with `dissipation` thins out and keeps its volume: keyframes have the size they would have without it,
+and the density that is left at their frame.
+
 Where the bound |sort(rho0) - sort(rho*)| / |rho*| of a keyframe is high, keyfluid prints it before the run: no
 rearrangement of the smoke has a smaller relative error. Blur, sources and cells that are filled in part are not
 rearrangements, and a run can end below it. It also warns of keyframes that nothing steers to (`method = "none"`), of
@@ -98,6 +102,7 @@ _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     ("[liquid]", "", LiquidTable),
     ("liquid.initial", "One table, or several as `[[liquid.initial]]`; and the keys of a body.", LiquidInitial),
     ("[[source]]", "And the keys of a body.", Source),
+    ("[wind]", "One table, or several as `[[wind]]`; docs/air.md has examples.", WindEntry),
     ("[[obstacle]]", "And the keys of a body (`shape` or `mesh`).", Obstacle),
     ("[[obstacle.path]]", "", PathPoint),
     ("[[keyframe]]", "And the keys of a body.", KeyframeEntry),

@@ -29,6 +29,7 @@ class LiquidInitial(Body):
     )
 
     field: ClassVar[None] = None
+    temperature: ClassVar[None] = None
     density: ClassVar[float] = 1.0
 
     @property
@@ -40,6 +41,7 @@ class LiquidTable(FluidTable):
     """The liquid, instead of [smoke]; a keyframe is the shape of its surface. Sides are walls or periodic."""
 
     table: ClassVar[str] = "liquid"
+    dissipation: ClassVar[float] = 0.0
     colour_key: ClassVar[str] = "liquid.colour"
 
     initial: Annotated[list[LiquidInitial], no_more_than(MOST_BODIES)] = Field(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from keyfluid.controllers.free.settings import FreeSettings
 from keyfluid.scenes.schema.bodies import MOST_BODIES, Body, SolidBody
@@ -43,7 +43,7 @@ MOST_PLACES = 2000
 """Places of an obstacle's path, at most."""
 
 Frame = Annotated[int, whole()]
-GridKind = Literal["density", "surface", "velocity", "force", "colour", "target"]
+GridKind = Literal["density", "surface", "temperature", "velocity", "force", "colour", "target"]
 Grids = Annotated[
     list[GridKind],
     Wants(
@@ -138,6 +138,10 @@ class Source(Body):
     velocity: Vector | None = Field(
         default=None, description="the air in the region is held at it, m/s; default: left alone"
     )
+    temperature: Number | None = Field(
+        default=None,
+        description="the air in the region is held at it, kelvin above the air around; default: left alone",
+    )
     start: Frame = Field(default=0, description="frame at which it begins")
     stop: Frame | None = Field(default=None, description="frame at which it ends; default: the last")
 
@@ -171,9 +175,34 @@ class Obstacle(SolidBody):
 
 
 class Mask(Body):
-    """The region a keyframe asks about."""
+    """The region that a keyframe or a flow asks about, or that a wind blows in."""
 
     outside: Flag = Field(default=False, description="the region is all but this body")
+
+
+class WindEntry(Table):
+    """Wind: the air is drawn towards a velocity. It needs "open" or "periodic" sides along it, or a `mask`."""
+
+    velocity: Vector = Field(..., description="of the wind, m/s")
+    start: Frame = Field(default=0, description="frame at which it begins")
+    stop: Frame | None = Field(default=None, description="frame at which it has ended; default: never")
+    ramp: Annotated[float, number(at_least=0)] = Field(
+        default=4.0, description="frames over which it rises after `start`, and falls before `stop`"
+    )
+    rate: Annotated[float, number(above=0, at_most=10000)] = Field(
+        default=4.0, description="how fast air takes it up, 1/s: after t seconds 1 - exp(-rate t) of it"
+    )
+    gust: Annotated[float, number(at_least=0, at_most=10)] = Field(
+        default=0.0,
+        description="strength of gusts, root mean square as a share of the wind's speed: it swells and has eddies",
+    )
+    gust_frequency: Annotated[float, number(above=0, at_most=1000)] = Field(
+        default=1.5, description="how often gusts come, 1/s"
+    )
+    gust_size: Positive | None = Field(
+        default=None, description="size of their eddies, metres; default: a sixth of the longest side"
+    )
+    mask: Mask | None = Field(default=None, description="only in this region; default: everywhere")
 
 
 class KeyframeEntry(Body):
@@ -298,8 +327,8 @@ class Output(Table):
     half: Flag = Field(default=False, description="half precision in VDB files")
     grids: Grids | None = Field(
         default=None,
-        description="the grids in VDB files; default: all that there are (density or surface, velocity, force, colour "
-        "where there are several kinds of smoke, target at keyframes)",
+        description="the grids in VDB files; default: all that there are (density or surface, temperature where "
+        "something is warm, velocity, force, colour where there are several kinds of smoke, target at keyframes)",
     )
     threshold: Annotated[float, number(at_least=0, at_most=1)] = Field(
         default=1e-3,
@@ -325,6 +354,9 @@ class Scene(Table):
     smoke: SmokeTable = Field(default=SmokeTable(), description="the smoke")
     liquid: LiquidTable | None = Field(default=None, description="a liquid instead of smoke")
     source: Annotated[list[Source], no_more_than(MOST_BODIES)] = Field(default=[], description="inflows")
+    wind: Annotated[list[WindEntry], no_more_than(MOST_BODIES)] = Field(
+        default=[], description="winds: a table, or several ([[wind]])"
+    )
     obstacle: Annotated[list[Obstacle], no_more_than(MOST_BODIES)] = Field(default=[], description="solids")
     keyframe: Annotated[list[KeyframeEntry], no_more_than(MOST_TARGETS)] = Field(
         default=[], description="shapes to reach"
@@ -338,9 +370,19 @@ class Scene(Table):
     light: Light = Field(default=Light(), description="light of 3D scenes")
     output: Output = Field(default=Output(), description="files to write")
 
+    @field_validator("wind", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return [value] if isinstance(value, dict) else value
+
     @property
     def dimension(self) -> int:
         return len(self.domain.size)
+
+    @property
+    def warm(self) -> bool:
+        """Whether something has a temperature of its own."""
+        return any(entry.temperature is not None for entry in (*self.source, *self.fluid.initial))
 
     @cached_property
     def fluid(self) -> SmokeTable | LiquidTable:

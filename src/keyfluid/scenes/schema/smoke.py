@@ -17,9 +17,13 @@ from keyfluid.tables import (
     Table,
     Vector,
     no_more_than,
+    number,
 )
 
 DEFAULT_FIELD = "density"
+ROOM_LIFT = 0.0335
+"""g / T: the lift of air a kelvin warmer than a room of 293 K, m/s^2."""
+Rate = Annotated[float, number(at_least=0, at_most=10000)]
 MOST_FIELDS = 32
 
 
@@ -41,6 +45,9 @@ class Initial(Body):
     )
     velocity: Vector | None = Field(
         default=None, description="of the air inside it at the start, m/s; default: at rest"
+    )
+    temperature: Number | None = Field(
+        default=None, description="kelvin above the air around, inside it at the start; default: as the air around"
     )
     mass: StartSize | None = Field(
         default=None,
@@ -71,4 +78,22 @@ class SmokeTable(FluidTable):
     vorticity: NotNegative = Field(
         default=0.0,
         description="strength of vorticity confinement, 1/s: Fedkiw 2001's epsilon, weaker on finer grids",
+    )
+    drag: Rate = Field(
+        default=0.0,
+        description="rate at which the air comes to rest, 1/s: after t seconds exp(-drag t) of its speed is left",
+    )
+    dissipation: Rate = Field(
+        default=0.0,
+        description="rate at which smoke thins out, 1/s: after t seconds exp(-dissipation t) of it is "
+        "left; keyframes thin out with it",
+    )
+    cooling: Rate = Field(
+        default=0.0,
+        description="rate at which warm air cools, 1/s: after t seconds exp(-cooling t) of its `temperature` is left",
+    )
+    heat_buoyancy: Number = Field(
+        default=ROOM_LIFT,
+        description="upward acceleration of air per kelvin of `temperature`, m/s^2; default: 9.81 / 293, that of warm "
+        "air in a room",
     )
