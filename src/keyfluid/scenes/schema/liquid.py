@@ -40,6 +40,7 @@ class LiquidTable(FluidTable):
     """The liquid, instead of [smoke]; a keyframe is the shape of its surface. Sides are walls or periodic."""
 
     table: ClassVar[str] = "liquid"
+    colours: ClassVar[None] = None
     colour_key: ClassVar[str] = "liquid.colour"
 
     initial: Annotated[list[LiquidInitial], no_more_than(MOST_BODIES)] = Field(
