@@ -4,6 +4,7 @@ drawing_fish.png and drawing_boat.png there, on white paper, and prints how much
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -45,12 +46,24 @@ def ellipse(draw: ImageDraw.ImageDraw, colour: str, center: tuple[float, float],
     draw.ellipse([FINE * corner for corner in corners], fill=colour)
 
 
+DRAWINGS = {"drawing_fish.png": fish, "drawing_boat.png": boat}
+
+
+def large(drawing: Callable[[ImageDraw.ImageDraw], None]) -> Image.Image:
+    """Without mixed pixels."""
+    image = Image.new("RGB", (FINE * SIZE[0], FINE * SIZE[1]), PAPER)
+    drawing(ImageDraw.Draw(image))
+    return image
+
+
+def picture(drawing: Callable[[ImageDraw.ImageDraw], None]) -> Image.Image:
+    return large(drawing).resize(SIZE, Image.Resampling.BOX)
+
+
 if __name__ == "__main__":
-    for name, drawing in {"drawing_fish.png": fish, "drawing_boat.png": boat}.items():
-        large = Image.new("RGB", (FINE * SIZE[0], FINE * SIZE[1]), PAPER)
-        drawing(ImageDraw.Draw(large))
-        pixels = np.asarray(large).reshape(-1, 3)
+    for name, drawing in DRAWINGS.items():
+        pixels = np.asarray(large(drawing)).reshape(-1, 3)
         for colour in (ORANGE, TEAL, NAVY):
             wanted = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
             print(f"{name} {colour} {100 * np.mean(np.all(pixels == wanted, axis=1)):.2f} %")
-        large.resize(SIZE, Image.Resampling.BOX).save(GALLERY / name, optimize=True)
+        picture(drawing).save(GALLERY / name, optimize=True)

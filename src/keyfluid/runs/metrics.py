@@ -40,7 +40,7 @@ def overlap(density: np.ndarray, key: Keyframe) -> float:
     level = 0.5 * float(np.max(key.target))
     reached, wanted = (density > level) & counts, (key.target > level) & counts
     either = np.count_nonzero(reached | wanted)
-    return np.count_nonzero(reached & wanted) / either if either else 1.0
+    return float(np.count_nonzero(reached & wanted) / either) if either else 1.0
 
 
 def mass_ratio(density: np.ndarray, key: Keyframe) -> float:
