@@ -102,7 +102,7 @@ def test_sources_and_fields_by_name(folder):
 @pytest.mark.parametrize(
     ("smoke", "fault"),
     [
-        ({"colours": "auto", "initial": {"shape": "disk"}}, "there is no smoke of 'red'"),
+        ({"colours": "auto", "initial": {"shape": "disk"}}, "there is no smoke of 'blue'"),
         ({"colours": "many", "initial": {"image": "a.png"}}, "smoke.colours: 'many' is not allowed"),
         (
             {"colours": ["redd"], "initial": {"image": "a.png"}},
