@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 _WHERE = {
     "KeyfluidError": "errors",
     "LiveRun": "runs.live",
+    "NotebookProgress": "runs.in_notebooks",
     "Progress": "runs.progress",
     "RunResult": "runs.run",
     "Scene": "scenes",

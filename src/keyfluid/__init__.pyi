@@ -2,6 +2,7 @@
 
 from keyfluid.errors import KeyfluidError as KeyfluidError
 from keyfluid.errors import SceneErrors as SceneErrors
+from keyfluid.runs.in_notebooks import NotebookProgress as NotebookProgress
 from keyfluid.runs.live import LiveRun as LiveRun
 from keyfluid.runs.progress import Progress as Progress
 from keyfluid.runs.run import RunResult as RunResult

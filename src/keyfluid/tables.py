@@ -16,6 +16,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from keyfluid.errors import KeyfluidError
+
 LARGEST = 1e12
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}|[a-zA-Z]{3,20}")
 
@@ -172,3 +174,15 @@ class Table(BaseModel):
     """A TOML table; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise self._unchangeable(name)
+
+    def __delattr__(self, name: str) -> None:
+        raise self._unchangeable(name)
+
+    def _unchangeable(self, name: str) -> KeyfluidError:
+        return KeyfluidError(
+            f"{type(self).__name__}.{name}: a scene can't be changed once it is made; make another with overrides: "
+            'keyfluid.scene_from(scene, overrides=["domain.resolution=64"])'
+        )

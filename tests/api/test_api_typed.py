@@ -17,7 +17,8 @@ import keyfluid
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("user_script.py")
 REVEALED = {
-    "keyfluid.run": r"def \(scene: keyfluid\.\S+\.Scene \| str \| pathlib.Path, .*\) -> keyfluid\.\S+\.RunResult",
+    "keyfluid.run": r"def \(scene: keyfluid\.\S+\.Scene \| str \| pathlib.Path \| typing.Mapping\[str, object\], .*\) "
+    r"-> keyfluid\.\S+\.RunResult",
     "keyfluid.resume": r"def \(folder: str \| pathlib.Path, .*\) -> keyfluid\.\S+\.RunResult",
     'keyfluid.load_scene("x").domain.size': r"list\[float\]",
     'keyfluid.run("x").metrics["keyframes"][0]["iou"]': "float",

@@ -49,3 +49,11 @@ def test_the_spacetime_pictures_are_what_their_script_draws(monkeypatch: pytest.
 
     for name, shape in PICTURES.items():
         assert np.array_equal(np.asarray(Image.open(GALLERY / name)), picture(shape))
+
+
+def test_the_drawings_are_what_their_script_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(ROOT / "benchmarks" / "results"), *sys.path])
+    from _gallery_drawings import DRAWINGS, picture
+
+    for name, drawing in DRAWINGS.items():
+        assert np.array_equal(np.asarray(Image.open(GALLERY / name)), np.asarray(picture(drawing)))

@@ -22,6 +22,10 @@ SOLID_COLOUR = "#b0a89d"
 OPTICAL_DEPTH = 32.0
 """Default optical depth of full smoke as deep as the domain's longest side."""
 
+_SOFTENING = np.array([0.25, 0.5, 0.25], np.float32)
+"""Along each axis, before light and rays: linear interpolation of an edge one cell wide shows every layer of cells as a
+ring. As wide as a Gaussian of 0.7 cells, about as in 2D pictures."""
+
 _SKY_RATIO = 2  # the sky's visibility is smooth: its cells are twice as large
 
 
@@ -85,6 +89,14 @@ def sky_visibility(extinction: NDArray[np.float32], covered: NDArray[np.float32]
     return total
 
 
+def _softened(stack: NDArray[np.float32]) -> NDArray[np.float32]:
+    from scipy.ndimage import convolve1d
+
+    for axis in range(1, stack.ndim):
+        stack = convolve1d(stack, _SOFTENING, axis=axis, mode="nearest")
+    return stack
+
+
 def _halved(volume: NDArray[np.float32]) -> NDArray[np.float32]:
     """Means over 2x2x2 cells; an odd side repeats its last layer."""
     for axis, count in enumerate(volume.shape):
@@ -128,7 +140,7 @@ class LitVolume:
     ) -> None:
         from keyfluid.render.kernels.raymarch import occupied, shade
 
-        stack = stacked(fields, 3)
+        stack = _softened(stacked(fields, 3))
         shape = stack.shape[1:]
         if not (math.isfinite(spacing) and spacing > 0):
             raise KeyfluidError(f"the spacing is {spacing}; it must be above 0")

@@ -1,13 +1,15 @@
 """Pictures in two dimensions: smoke over a dark backdrop, and maps of velocities and forces.
 
 Arrays are a[x, y] with y up; an image's row 0 is its top, the largest y. Fields are enlarged by bicubic
-interpolation between cell centres, blended in linear light and encoded as sRGB.
+interpolation between cell centres, densities by the cubic B-spline, which shows no steps on slanted edges; they are
+blended in linear light and encoded as sRGB.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +19,13 @@ from keyfluid.render.backdrop import Backdrop
 from keyfluid.render.colour import Colour, magnitude_map, parse_colour, to_bytes
 from keyfluid.render.field import ColouredField, stacked
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 DENSITY = 2.6
 """Optical depth of full smoke: it covers 1 - exp(-2.6) = 93 % of the backdrop."""
+
+_SOFT = 0.5
 
 
 def enlarged(values: NDArray, width: int, height: int, blur: float = 0.0) -> NDArray[np.float32]:
@@ -30,6 +37,35 @@ def enlarged(values: NDArray, width: int, height: int, blur: float = 0.0) -> NDA
     if blur and width > 1.5 * upright.shape[1]:
         upright = gaussian_filter(upright, blur, mode="nearest")
     return np.asarray(Image.fromarray(upright).resize((width, height), Image.Resampling.BICUBIC))
+
+
+def smoothly_enlarged(values: NDArray, width: int, height: int) -> NDArray[np.float32]:
+    """a[x, y] as a picture (height, width) with y up; where it grows, by the cubic B-spline with the values as its
+    coefficients, after a blur of `_SOFT` cells: together as wide as a Gaussian of 0.76 cells.
+
+    Interpolation keeps the steps of an edge that is one cell wide; this approximation has none to see.
+    """
+    if width <= 1.5 * values.shape[0]:
+        return enlarged(values, width, height)
+    from scipy.ndimage import gaussian_filter
+
+    upright = gaussian_filter(np.asarray(values, np.float32).T[::-1], _SOFT, mode="nearest")
+    across = _spline_weights(upright.shape[1], width)
+    down = _spline_weights(upright.shape[0], height)
+    return np.asarray((across @ (down @ upright).T).T)
+
+
+def _spline_weights(cells: int, pixels: int) -> csr_array:
+    """(pixels, cells): the cubic B-spline around each pixel; edge values are repeated beyond the edges."""
+    from scipy.sparse import csr_array
+
+    place = (np.arange(pixels) + 0.5) * cells / pixels - 0.5
+    first = np.floor(place).astype(np.int64)
+    f = (place - first)[:, None]
+    weights = np.hstack([(1 - f) ** 3, 3 * f**3 - 6 * f**2 + 4, -3 * f**3 + 3 * f**2 + 3 * f + 1, f**3]) / 6
+    columns = np.clip(first[:, None] + np.arange(-1, 3), 0, cells - 1)
+    rows = np.repeat(np.arange(pixels), 4)
+    return csr_array((weights.astype(np.float32).ravel(), (rows, columns.ravel())), shape=(pixels, cells))
 
 
 def picture_size(shape: Sequence[int], size: int) -> tuple[int, int]:
@@ -60,7 +96,7 @@ def render_plane(
         if extra is not None and extra.shape != shape:
             raise KeyfluidError(f"the {name} has shape {extra.shape} and the fields {shape}; they must be the same")
     width, height = picture_size(shape, size)
-    layers = np.stack([np.maximum(enlarged(layer, width, height, blur=0.5), 0) for layer in stack])
+    layers = np.stack([np.maximum(smoothly_enlarged(layer, width, height), 0) for layer in stack])
     total = layers.sum(axis=0)
     colours = np.stack([parse_colour(field.colour) for field in fields])
     mixed = np.tensordot(layers, colours, axes=(0, 0)) / np.maximum(total, 1e-6)[..., None]
@@ -102,7 +138,7 @@ def _inside(solid: NDArray, width: int, height: int) -> NDArray[np.float32]:
 
 def _distance_to_outline(values: NDArray, width: int, height: int) -> NDArray[np.float32]:
     """Distance in pixels to where the values pass half their maximum, to first order."""
-    field = enlarged(values, width, height, blur=0.6) / np.float32(np.max(values)) - np.float32(0.5)
+    field = smoothly_enlarged(values, width, height) / np.float32(np.max(values)) - np.float32(0.5)
     return np.abs(field) / _slope(field)
 
 

@@ -39,8 +39,10 @@ _KEPT_FRAMES = 3
 class LiveRun:
     """`frame` is where it is, `report` what the last step said, `changes` what was changed and from which frame on."""
 
-    def __init__(self, scene: Scene | str | Path, overrides: Sequence[str] = ()) -> None:
-        self.scene = scene if isinstance(scene, Scene) else load_scene(scene, overrides)
+    def __init__(self, scene: Scene | str | Path | Mapping[str, object], overrides: Sequence[str] = ()) -> None:
+        self.scene = (
+            load_scene(scene, overrides) if isinstance(scene, str | Path) else scene_from(scene, None, overrides)
+        )
         if self.scene.control.method != "particles":
             raise SceneError("control.method", f"{self.scene.control.method!r} can't run live; use 'particles'")
         self.problem = build(self.scene)
@@ -80,7 +82,9 @@ class LiveRun:
         self.changes.append({"frame": self.frame + 1, "keyframe": data["keyframe"]})
 
     @classmethod
-    def replay(cls, scene: Scene | str | Path, changes: Sequence[Mapping[str, Any]], frames: int) -> LiveRun:
+    def replay(
+        cls, scene: Scene | str | Path | Mapping[str, object], changes: Sequence[Mapping[str, Any]], frames: int
+    ) -> LiveRun:
         """The run again, with logged changes, up to a frame."""
         live = cls(scene)
         waiting = sorted(changes, key=lambda change: int(change["frame"]))

@@ -8,8 +8,8 @@ pictures          of [[picture]]: |seen - wanted| / |wanted| in L2, by frame
 flows             of [[flow]]: root mean square of v - v* in its region, over the target speed (for rest, over the
                   longest side in the time there), by frame
 transported_iou   iou of the start carried through the stored velocities (flow_map.py)
-mass_drift        (mass at the end + mass that left + mass dissipated - mass given) / mass given, of the field where it is
-                  largest in size; given: at the start and by sources
+mass_drift        (mass at the end + mass that left + mass dissipated - mass given) / mass given, of the field where it
+                  is largest in size; given: at the start and by sources
 mass_left         share of all smoke that left through open sides (runs/outflow.py)
 mass_may_change   keys of the scene by which mass comes or goes without a fault: domain.boundary, control.equalise
 max_divergence    max |div v| dx / max |v| over fluid cells, of every field that advected
@@ -41,7 +41,7 @@ def overlap(density: np.ndarray, key: Keyframe) -> float:
     level = 0.5 * float(np.max(key.target))
     reached, wanted = (density > level) & counts, (key.target > level) & counts
     either = np.count_nonzero(reached | wanted)
-    return np.count_nonzero(reached & wanted) / either if either else 1.0
+    return float(np.count_nonzero(reached & wanted) / either) if either else 1.0
 
 
 def mass_ratio(density: np.ndarray, key: Keyframe) -> float:

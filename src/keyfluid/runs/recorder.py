@@ -191,7 +191,7 @@ class Recorder:
             "threads": threads(),
             "history": metrics.frame_history(metas, self._logged),
         }
-        return cast(Result, result)
+        return cast(Result, _plain(result))
 
     def _changes(self) -> dict[str, list[str]]:
         """What was changed on the way, where `resume --accept-changes` took it."""
@@ -211,5 +211,9 @@ class Recorder:
 
 
 def _plain(value: Any) -> Any:
-    """A number as JSON knows it."""
+    """Numbers as JSON knows them, in dicts and lists too."""
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
     return value.item() if isinstance(value, np.generic) else value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from keyfluid.rollout.allocation import give_back_large_arrays
 from keyfluid.runs.changes import go_on_with
 from keyfluid.runs.expected import expected_seconds
 from keyfluid.runs.frames import Frames
+from keyfluid.runs.in_notebooks import result_html
 from keyfluid.runs.new_folder import adopted_folder, new_folder
 from keyfluid.runs.other_runs import open_other_run
 from keyfluid.runs.outputs import Outputs
@@ -28,7 +29,7 @@ from keyfluid.runs.run_shell import RunShell
 from keyfluid.runs.tidy import keep_only
 from keyfluid.runs.time_left import TimeLeft
 from keyfluid.runs.watch import SceneWatch
-from keyfluid.scenes import Scene, load_scene
+from keyfluid.scenes import Scene, load_scene, scene_from
 from keyfluid.scenes.build.problem import BuiltScene, build
 from keyfluid.scenes.schema.checks import all_bodies
 from keyfluid.threads import available, set_processes, set_threads
@@ -50,9 +51,13 @@ class RunResult:
     def finished(self) -> bool:
         return self.metrics["status"] == "finished"
 
+    def _repr_html_(self) -> str:
+        """In a notebook: the film and how well keyframes were met, in one self-contained piece."""
+        return result_html(self.metrics, self.frames, self.problem, self.folder)
+
 
 def run(
-    scene: Scene | str | Path,
+    scene: Scene | str | Path | Mapping[str, object],
     folder: str | Path | None = None,
     *,
     overrides: Sequence[str] = (),
@@ -61,7 +66,7 @@ def run(
     progress: Listener | None = None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> RunResult:
-    """Run a scene: a Scene, a path, or TOML text.
+    """Run a scene: a Scene, a path, TOML text, or a dict as `scene_from` takes it.
 
     folder: where to write frames, checkpoints, films and VDB files; None keeps the frames in memory. With
     output.keep = "scene" there are no frames once it has ended.
@@ -69,10 +74,12 @@ def run(
     progress: called with a Progress after each frame or iteration; should_stop: asked between steps.
     Raises SceneErrors with all faults of a scene, KeyfluidError for a folder that can't be used.
     """
-    if not isinstance(scene, Scene):
+    if not isinstance(scene, Scene | str | Path | Mapping):
+        raise KeyfluidError(f"run: takes a Scene, a path, TOML text or a dict, not {type(scene).__name__}")
+    if isinstance(scene, str | Path):
         scene = load_scene(scene, overrides)
-    elif overrides:
-        raise KeyfluidError("overrides: the scene is already loaded; pass them to load_scene")
+    elif isinstance(scene, Mapping) or overrides:
+        scene = scene_from(scene, overrides=overrides)
     problem = build(scene, after_a_second(progress))
     choose_threads(problem, threads)
     return run_problem(problem, folder, overwrite, progress, should_stop)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import math
+import os
 import tokenize
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import BinaryIO
 import numpy as np
 
 from keyfluid.errors import KeyfluidError
+from keyfluid.io.atomic import write_whole
 from keyfluid.io.budget import Budget, enough_memory
 from keyfluid.shapes.placement import Hull, Placement, Transform, domain_of, resolve
 from keyfluid.shapes.resample import resample
@@ -96,6 +99,25 @@ class DensityArray:
         fit = placement.fit if placement.fit is not None else 1.0
         whole = Placement(placement.center, placement.scale, placement.rotation, fit)
         return resolve(whole, self._hull(), domain_of(shape, spacing))
+
+
+def store_array(values: np.ndarray) -> Path:
+    """A file with these densities, named by its content, in the user's cache folder; the same one for equal arrays.
+
+    The folder is $XDG_CACHE_HOME/keyfluid/arrays, or ~/.cache/keyfluid/arrays. Resuming a run reads the file again.
+    """
+    array = np.ascontiguousarray(values)
+    DensityArray.build(array, "the array")
+    digest = hashlib.sha256(f"{array.dtype.str} {array.shape}".encode() + array.tobytes()).hexdigest()[:24]
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "keyfluid" / "arrays"
+    path = folder / f"{digest}.npy"
+    if not path.is_file():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_whole(path, lambda file: np.save(file, array, allow_pickle=False))
+        except OSError as error:
+            raise KeyfluidError(f"{folder}: can't be written: {error.strerror}; set XDG_CACHE_HOME") from None
+    return path
 
 
 def load_array(path: Path) -> DensityArray:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ import numpy as np
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.budget import Budget, enough_memory
 from keyfluid.shapes.extrude import Drawing, Extrusion
+from keyfluid.shapes.palette import ColourPicture, shares_of, srgb_of
 from keyfluid.shapes.placement import Hull, Transform
 from keyfluid.shapes.resample import resample
 
@@ -30,13 +32,19 @@ _BYTES_PER_PIXEL = 40
 
 @dataclass(frozen=True, eq=False)
 class ImageDrawing(Drawing):
-    """Density pixels[x, y] in [0, 1], y up; the ink box is what `fit` and `center` refer to."""
+    """Density pixels[x, y] in [0, 1], y up; the ink box is what `fit` and `center` refer to.
+
+    whole: the drawing that this is one colour of, whose ink box and mass count for all of its colours.
+    """
 
     pixels: np.ndarray
     extrusion: Extrusion = field(default_factory=Extrusion)
+    whole: ImageDrawing | None = None
 
     @cached_property
     def _outline(self) -> np.ndarray:
+        if self.whole is not None:
+            return self.whole._outline
         inked = self.pixels > _INK
         points = []
         for axis in range(2):
@@ -67,8 +75,35 @@ def load_image(path: Path, invert: bool = False, extrusion: Extrusion | None = N
     return ImageDrawing(np.ascontiguousarray(1.0 - pixels if invert else pixels), extrusion or Extrusion())
 
 
+def load_ink(
+    path: Path,
+    palette: Sequence[str | Sequence[float]],
+    ink: str | Sequence[float],
+    extrusion: Extrusion | None = None,
+) -> ImageDrawing:
+    """One colour of a picture drawn in a palette, in its place within the whole drawing."""
+    picture = load_colours(path)
+    Budget().require(4 * (len(palette) + 4) * picture.cover.size, f"the shares of {len(palette)} colours")
+    shares = shares_of(picture, palette)
+    own = next(i for i, colour in enumerate(palette) if np.array_equal(srgb_of(colour), srgb_of(ink)))
+    whole = ImageDrawing(np.ascontiguousarray(shares.sum(axis=0)), extrusion or Extrusion())
+    if shares[own].max() < _INK:
+        raise KeyfluidError(f"image {path} has nothing of the colour {ink}; remove this body or change its palette")
+    return ImageDrawing(np.ascontiguousarray(shares[own]), whole.extrusion, whole)
+
+
+def load_colours(path: Path) -> ColourPicture:
+    """A picture with its colours; grey ones have three equal channels."""
+    rgb, alpha = _read(path, _rgb_channels)
+    cover = np.ones(rgb.shape[:2], np.float32) if alpha is None else alpha
+    if not np.any(cover):
+        raise KeyfluidError(f"image {path} is fully transparent; it has no content to become smoke")
+    upright = [np.ascontiguousarray(values.swapaxes(0, 1)[:, ::-1]) for values in (rgb, cover)]
+    return ColourPicture(*upright)
+
+
 def _load(path: Path, lit: bool) -> np.ndarray:
-    grey, alpha = _read(path)
+    grey, alpha = _read(path, _channels)
     if alpha is not None and not np.any(alpha):
         raise KeyfluidError(f"image {path} is fully transparent; it has no content to become smoke")
     if lit:
@@ -85,8 +120,10 @@ def _load(path: Path, lit: bool) -> np.ndarray:
     return np.ascontiguousarray(density.T[:, ::-1])
 
 
-def _read(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
-    """Grey values and alpha of the first frame, each in [0, 1] for integer pixels."""
+def _read(
+    path: Path, channels: Callable[[Any], tuple[np.ndarray, np.ndarray | None]]
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Values by `channels` and alpha in [0, 1] of the first frame."""
     from PIL import Image, ImageOps
 
     if not path.is_file():
@@ -99,7 +136,7 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
                 with Image.open(io.BytesIO(_content(path)), formats=_FORMATS) as image:
                     _check_size(image, path)
                     image.load()
-                    return _channels(ImageOps.exif_transpose(image))
+                    return channels(ImageOps.exif_transpose(image))
         except Image.DecompressionBombError:
             raise KeyfluidError(f"image {path} claims more than {MOST_PIXELS} pixels; make it smaller") from None
         except KeyfluidError as error:
@@ -124,7 +161,19 @@ def _check_size(image: Any, path: Path) -> None:
     Budget().require(_BYTES_PER_PIXEL * width * height, f"a picture of {width} x {height}")
 
 
+def _rgb_channels(image: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """Bytes (h, w, 3)."""
+    if image.mode.startswith(("I", "F")):
+        grey = _channels(image)[0]
+        levels = (np.clip(np.nan_to_num(grey), 0, 1) * 255).astype(np.uint8)
+        return np.repeat(levels[..., None], 3, axis=2), None
+    pixels = np.asarray(image.convert("RGBA"))
+    opaque = bool((pixels[..., 3] == 255).all())
+    return pixels[..., :3], None if opaque else pixels[..., 3].astype(np.float32) / 255.0
+
+
 def _channels(image: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """Grey values, in [0, 1] for integer pixels."""
     if image.mode.startswith("I;16"):
         return np.asarray(image, dtype=np.float32) / 65535.0, None
     if image.mode in ("I", "F"):

@@ -11,6 +11,7 @@ import numpy as np
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.budget import Budget, enough_memory
 from keyfluid.shapes.gltf_nodes import read_still_gltf
+from keyfluid.shapes.mesh_coverage import coverage_on_grid
 from keyfluid.shapes.mesh_distance import distance_on_grid, distance_to_points
 from keyfluid.shapes.mesh_obj import read_obj
 from keyfluid.shapes.mesh_ply import read_ply
@@ -58,10 +59,8 @@ class Mesh:
     def rasterize(
         self, shape: tuple[int, ...], spacing: float, placement: Placement = OWN_SIZE, time: float = 0.0
     ) -> np.ndarray:
-        """clamp(1/2 - distance / spacing, 0, 1): the share of a cell on the inner side of a plane."""
         placed = self._placed(domain_of(shape, spacing), placement)
-        distance = distance_on_grid(shape, spacing, placed, self.faces, self.outer, far=False)
-        return np.clip(0.5 - distance / spacing, 0.0, 1.0)
+        return coverage_on_grid(shape, spacing, placed, self.faces, self.outer)
 
     def bounds(
         self, shape: tuple[int, ...], spacing: float, placement: Placement = OWN_SIZE, time: float = 0.0

@@ -5,6 +5,7 @@ Incompressible smoke can be carried, not diluted, so a target should be a rearra
     resize   scaled about its centre until peak x (its volume) = smoke present at its frame
     match    its density is scaled to that mass
     keep     nothing is changed
+    together of the colours of one drawing: all are scaled alike, to their smoke in all, then each to its density
 
 Smoke that dissipates thins out and keeps its volume: sizes are those without dissipation, and densities are multiplied
 by the share of its mass that is left at the frame.
@@ -19,6 +20,7 @@ full cells. Blur, more or less smoke than that from sources, and cells filled in
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -172,9 +174,10 @@ class TargetMaker:
     def sorted(self) -> list[Keyframe]:
         return sorted(self.keyframes, key=lambda key: key.frame)
 
-    def add(self, index: int, body: PlacedBody, plan: FieldPlan, solids: Obstacles) -> None:
+    def add(self, index: int, body: PlacedBody, plans: Mapping[str, FieldPlan], solids: Obstacles) -> None:
         """The target of an entry, or with `until` one for each of its frames, all of one size."""
         entry, path = self.scene.keyframe[index], f"keyframe[{index}]"
+        plan = plans[self.scene.field_of(entry)]
         rule: str = entry.mass or ("keep" if body.kind == "run" else "match" if body.kind in STORED else "resize")
         if plan.first_key == index:
             rule = "first-key"
@@ -183,9 +186,14 @@ class TargetMaker:
                 f"{path}.frame",
                 f"there is no smoke of {plan.name!r} by frame {entry.frame}; add a start or start a source",
             )
-        if rule == "resize":
+        together = self._colours_beside(entry)
+        if len(together) > 1 and rule == "resize":
+            rule = "together"
+        first_keys = {other.first_key for other in plans.values()}
+        if rule == "resize" or (rule == "together" and not first_keys.intersection(together)):
             try:
-                per_peak = plan.given(entry.frame) * body.peak / plan.peak
+                inks = [plans[self.scene.field_of(self.scene.keyframe[i])] for i in together]
+                per_peak = sum(ink.given(entry.frame) / ink.peak for ink in inks) * body.peak
                 body = body.resized(self.grid, per_peak, entry.frame / self.scene.time.fps)
             except KeyfluidError as error:
                 raise SceneError(f"{path}.mass", " ".join(str(error).split()) + self._instead(error)) from None
@@ -196,6 +204,17 @@ class TargetMaker:
             )
         for frame in range(entry.frame, (entry.until or entry.frame) + 1):
             self._add_frame(entry, path, body, plan, solids, rule, frame)
+
+    def _colours_beside(self, entry: KeyframeEntry) -> list[int]:
+        """The entries that are colours of the same drawing in the same place, this one among them."""
+        alone = {"ink": None, "field": None}
+        drawing = entry.model_copy(update=alone)
+        return [
+            i
+            for i, other in enumerate(self.scene.keyframe)
+            if other is entry
+            or (other.ink and entry.ink and other.frame == entry.frame and other.model_copy(update=alone) == drawing)
+        ]
 
     def _add_frame(
         self,
@@ -214,7 +233,7 @@ class TargetMaker:
         if mass <= 0:
             raise SceneError(f"{path}.{body.kind}", "has no mass inside the domain; check center, scale and content")
         left = plan.share_left(frame)
-        if rule == "match":
+        if rule in ("match", "together"):
             drawn = drawn * (plan.present(frame) / mass)
         elif rule != "keep" or body.kind not in STORED:
             drawn = drawn * (plan.peak * left / body.peak)

@@ -20,6 +20,7 @@ from keyfluid.grid import Grid
 from keyfluid.io.budget import memory_of_machine
 from keyfluid.problem import Emission, EngineOptions, Keyframe, Problem
 from keyfluid.scenes.build import forewarnings
+from keyfluid.scenes.build.colours import with_colours
 from keyfluid.scenes.build.flows import place_flow
 from keyfluid.scenes.build.fluids import fluid_faults, make_fluid
 from keyfluid.scenes.build.keyframes import FieldPlan, TargetMaker
@@ -70,20 +71,21 @@ def build(scene: Scene, told: Told = say_nothing) -> BuiltScene:
     told: called with what is being read or drawn, its number and the total, to report progress.
     """
     raise_any(check(scene))
+    scene, colours = with_colours(scene)
     grid = make_grid(scene)
     fault = memory_fault(scene, grid)
     raise_any([fault] if fault is not None else [])
-    return _Builder(scene, grid, told).build()
+    return _Builder(scene, grid, told, colours).build()
 
 
 class _Builder:
     """Collects faults, so that all of them are reported at once."""
 
-    def __init__(self, scene: Scene, grid: Grid, told: Told) -> None:
+    def __init__(self, scene: Scene, grid: Grid, told: Told, warnings: Sequence[str] = ()) -> None:
         self.scene, self.grid, self.told = scene, grid, told
         self.dtype = np.dtype(scene.simulation.precision)
         self.faults: list[SceneError] = []
-        self.warnings: list[str] = []
+        self.warnings = list(warnings)
         self.placed: list[tuple[str, SolidBody, PlacedBody]] = []
         """Every body of fluid: its key path, its table, and where it is."""
 
@@ -124,7 +126,7 @@ class _Builder:
         raise_any(self.faults)
         for i, placed in keys:
             with self.at(f"keyframe[{i}]"):
-                maker.add(i, placed, plans[scene.field_of(scene.keyframe[i])], solids)
+                maker.add(i, placed, plans, solids)
         raise_any(self.faults)
         for plan in plans.values():
             self.warnings += plan.warnings

@@ -21,6 +21,7 @@ from keyfluid.shapes import (
     DensityArray,
     DensitySource,
     Extrusion,
+    ImageDrawing,
     Mesh,
     Placement,
     Text,
@@ -33,6 +34,7 @@ from keyfluid.shapes import (
     resize_to_mass,
     stroke_width_cells,
 )
+from keyfluid.shapes.image import load_ink
 from keyfluid.shapes.placement import domain_of
 
 LEAST_STROKE = 5.0
@@ -62,8 +64,9 @@ class PlacedBody:
         return mass_of(self.coverage(grid, time), grid.spacing)
 
     def resized(self, grid: Grid, mass: float, time: float = 0.0) -> PlacedBody:
-        """Scaled about its centre to this mass, at density 1."""
-        placement = resize_to_mass(self.source, self.placement, grid.cells, grid.spacing, mass, time)
+        """Scaled about its centre to this mass, at density 1; one colour of a drawing, to this mass of the whole."""
+        whole = self.source.whole if isinstance(self.source, ImageDrawing) else None
+        placement = resize_to_mass(whole or self.source, self.placement, grid.cells, grid.spacing, mass, time)
         return replace(self, placement=placement)
 
     def signed_distance(self, cells: tuple[int, ...], spacing: float, time: float) -> np.ndarray:
@@ -184,7 +187,10 @@ def _text(body: Body, scene: Scene) -> DensitySource:
 
 
 def _image(body: Body, scene: Scene) -> DensitySource:
-    return load_image(Path(str(body.image)), bool(body.invert), _extrusion(body, scene))
+    path, extrusion = Path(str(body.image)), _extrusion(body, scene)
+    if body.palette is not None and body.ink is not None:
+        return load_ink(path, body.palette, body.ink, extrusion)
+    return load_image(path, bool(body.invert), extrusion)
 
 
 def _mesh(body: SolidBody, scene: Scene) -> DensitySource:

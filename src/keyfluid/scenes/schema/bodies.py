@@ -8,6 +8,7 @@ from pydantic import Field
 
 from keyfluid.tables import (
     Angles,
+    ColourValue,
     File,
     Flag,
     Positive,
@@ -16,6 +17,7 @@ from keyfluid.tables import (
     Wants,
     is_number,
     is_numbers,
+    no_more_than,
     number,
     whole,
     words,
@@ -29,6 +31,10 @@ Lengths = Annotated[
         lambda v: (is_number(v) and v > 0) or (is_numbers(v, 2, 3) and min(v) > 0),
     ),
 ]
+
+MOST_FIELDS = 32
+"""Kinds of smoke, and colours of a palette."""
+Palette = Annotated[list[ColourValue], no_more_than(MOST_FIELDS, "colours")]
 
 MOST_BODIES = 500
 """Starts, sources, obstacles, pictures and flows of a scene, of each kind."""
@@ -51,7 +57,7 @@ SHAPE_KEYS: dict[str, tuple[str, ...]] = {
 KIND_KEYS: dict[str, tuple[str, ...]] = {
     "shape": tuple(sorted({key for keys in SHAPE_KEYS.values() for key in keys})),
     "text": ("font", "align", "depth", "axis"),
-    "image": ("invert", "depth", "axis"),
+    "image": ("invert", "palette", "ink", "depth", "axis"),
     "mesh": ("animated", "mesh_fps"),
     "vdb": ("grid",),
     "npy": (),
@@ -149,6 +155,16 @@ class Body(SolidBody):
         default=None, description='of lines of different length; default "center"'
     )
     invert: Flag | None = Field(default=None, description="of an image: black is full; default false")
+    palette: Palette | None = Field(
+        default=None,
+        description="of an image: the colours it is drawn in, beside its paper (what is transparent, or else the "
+        "border's colour); every other colour counts as the nearest of them. `smoke.colours` fills it in",
+    )
+    ink: ColourValue | None = Field(
+        default=None,
+        description="of an image with `palette`: the one of these colours that is smoke here; `center`, `fit` and "
+        "`mass` still refer to the whole drawing, so that its colours stay together",
+    )
     axis: Literal["x", "y", "z", "-x", "-y", "-z"] | None = Field(
         default=None,
         description='where text and images face in 3D; default "z" ("-y" where up is "z"): the front view',

@@ -67,8 +67,20 @@ def _kind(path: str, body: SolidBody, kind: str, dimension: int) -> Iterator[Sce
         yield from _run(path, body, dimension)
     elif kind != "text":
         yield from _file(f"{path}.{kind}", getattr(body, kind))
+    if kind == "image":
+        yield from _ink(path, body)
     if isinstance(body, Body) and body.font is not None:
         yield from _file(f"{path}.font", body.font)
+
+
+def _ink(path: str, body: SolidBody) -> Iterator[SceneError]:
+    assert isinstance(body, Body)
+    if body.palette is not None and body.ink is None:
+        yield SceneError(f"{path}.palette", "has no ink beside it; say which of these colours is smoke here")
+    if body.ink is not None and body.ink not in (body.palette or []):
+        yield SceneError(f"{path}.ink", "is not one of the colours of palette; add it there")
+    if body.ink is not None and body.invert is not None:
+        yield SceneError(f"{path}.invert", "stands beside ink; keep only one of them")
 
 
 def _mesh(path: str, body: SolidBody) -> Iterator[SceneError]:

@@ -72,6 +72,8 @@ def _domain(scene: Scene) -> Iterator[SceneError]:
 
 def _fields(scene: Scene) -> Iterator[SceneError]:
     names = [field.name for field in scene.fluid.field]
+    if scene.fluid.colours not in (None, "fields") and scene.fluid.field != type(scene.smoke)().field:
+        yield SceneError("smoke.colours", 'stands beside smoke.field; use colours = "fields", or keep only one of them')
     if not names:
         yield SceneError("smoke.field", "is empty; name a field or leave the key out")
         return
@@ -82,7 +84,11 @@ def _fields(scene: Scene) -> Iterator[SceneError]:
         if field.name in scene.fluid.reserved:
             yield SceneError(f"{path}.name", f"{field.name!r} names another grid in VDB files; choose a new one")
         yield from _colour(scene.fluid.colour_key.format(i), field.colour)
+    for i, colour in enumerate(scene.fluid.colours if isinstance(scene.fluid.colours, list) else []):
+        yield from _colour(f"smoke.colours[{i}]", colour)
     for path, entry in all_bodies(scene):
+        if scene.fluid.colours not in (None, "fields"):
+            break  # the names are known once the pictures have been read; the scene is checked again then
         if isinstance(entry, Initial | Source | KeyframeEntry) and entry.field not in (None, *names):
             guess = nearest(str(entry.field), names)
             hint = f"did you mean {guess!r}?" if guess else f"known: {', '.join(names)}; add it as [[smoke.field]]"
@@ -117,6 +123,11 @@ def _starts(scene: Scene) -> Iterator[SceneError]:
         if start.mass != "first-key":
             continue
         path = f"{start_path(scene, i)}.mass"
+        if getattr(start, "image", None) is not None and (start.ink is not None or scene.fluid.colours is not None):
+            yield SceneError(
+                path, '"first-key" can\'t size a drawing of several colours; give a number, or leave it out'
+            )
+            continue
         if field in sized:
             yield SceneError(path, f'another start of {field!r} has mass = "first-key"; only one can')
         sized.add(field)

@@ -42,6 +42,7 @@ class LiquidTable(FluidTable):
 
     table: ClassVar[str] = "liquid"
     dissipation: ClassVar[float] = 0.0
+    colours: ClassVar[None] = None
     colour_key: ClassVar[str] = "liquid.colour"
 
     initial: Annotated[list[LiquidInitial], no_more_than(MOST_BODIES)] = Field(

@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from keyfluid.errors import SceneError, SceneErrors
+from keyfluid.errors import KeyfluidError, SceneError, SceneErrors
 from keyfluid.scenes.schema.checks import check
-from keyfluid.scenes.schema.faults import from_validation, raise_any
+from keyfluid.scenes.schema.faults import dotted, from_validation, raise_any
 from keyfluid.scenes.schema.overrides import apply_overrides
 from keyfluid.scenes.schema.scene import Scene
 
@@ -32,16 +32,24 @@ def load_scene(source: str | Path, overrides: Sequence[str] = ()) -> Scene:
     Files the scene names lie relative to the scene's folder (the working folder for TOML text) and are
     absolute in the result.
     """
+    if not isinstance(source, str | Path):
+        raise KeyfluidError(f"load_scene: takes a path or TOML text, not {type(source).__name__}; see scene_from")
     if isinstance(source, str) and ("\n" in source or "=" in source):
         return _checked(parse_toml(source, "scene"), Path.cwd(), overrides)
     path = Path(source)
     return _checked(parse_toml(_read(path), path.name), path.absolute().parent, overrides)
 
 
-def scene_from(data: Mapping[str, Any], folder: Path | None = None, overrides: Sequence[str] = ()) -> Scene:
-    """A checked scene from plain dicts and lists, as TOML would give them."""
+def scene_from(data: Mapping[str, object] | Scene, folder: Path | None = None, overrides: Sequence[str] = ()) -> Scene:
+    """A checked scene from dicts and lists, as TOML would give them, or another scene with overrides.
+
+    `npy` may be an array of density, and `initial` one in place of its table: it is saved by its content in the user's
+    cache folder (keyfluid.shapes.arrays.store_array), and the scene names that file.
+    """
+    if not isinstance(data, Mapping | Scene):
+        raise KeyfluidError(f"scene_from: takes a dict or a Scene, not {type(data).__name__}; see load_scene")
     try:
-        content = _copied(data)
+        content = _copied(dump_data(data) if isinstance(data, Scene) else data)
     except RecursionError:
         raise SceneErrors([SceneError("scene", _TOO_DEEP)]) from None
     return _checked(content, folder or Path.cwd(), overrides)
@@ -119,10 +127,26 @@ def _read(path: Path) -> str:
         raise SceneErrors([SceneError(str(path), f"can't be read: {reason}; check the path")]) from None
 
 
-def _copied(node: Any) -> Any:
-    """Containers copied, so that overrides leave the caller's alone; tuples and arrays become lists."""
+def _copied(node: Any, path: tuple[str | int, ...] = ()) -> Any:
+    """Containers copied, so that overrides leave the caller's alone; tuples become lists, arrays lists or files."""
     if isinstance(node, Mapping):
-        return {str(key): _copied(value) for key, value in node.items()}
+        return {str(key): _copied(value, (*path, str(key))) for key, value in node.items()}
     if isinstance(node, list | tuple):
-        return [_copied(value) for value in node]
-    return node
+        return [_copied(value, (*path, i)) for i, value in enumerate(node)]
+    if hasattr(node, "__array__") and hasattr(node, "tolist"):
+        return _array(node, path)
+    return str(node) if isinstance(node, Path) else node
+
+
+def _array(node: Any, path: tuple[str | int, ...]) -> Any:
+    """Density by `npy` or in the place of a start's table becomes a file; other arrays are plain numbers."""
+    is_start = path[1:2] == ("initial",) and all(isinstance(step, int) for step in path[2:])
+    if not (path and path[-1] == "npy") and not is_start:
+        return node.tolist()
+    from keyfluid.shapes.arrays import store_array
+
+    try:
+        file = str(store_array(node))
+    except KeyfluidError as error:
+        raise SceneErrors([SceneError(dotted(path), str(error))]) from None
+    return {"npy": file} if is_start else file

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from keyfluid.scenes.schema.bodies import MOST_BODIES, Body
+from keyfluid.scenes.schema.bodies import MOST_BODIES, MOST_FIELDS, Body
 from keyfluid.scenes.schema.fluid import FluidTable, StartSize
 from keyfluid.tables import (
     ColourValue,
@@ -16,6 +16,9 @@ from keyfluid.tables import (
     Positive,
     Table,
     Vector,
+    Wants,
+    is_colour,
+    is_whole,
     no_more_than,
     number,
 )
@@ -24,7 +27,23 @@ DEFAULT_FIELD = "density"
 ROOM_LIFT = 0.0335
 """g / T: the lift of air a kelvin warmer than a room of 293 K, m/s^2."""
 Rate = Annotated[float, number(at_least=0, at_most=10000)]
-MOST_FIELDS = 32
+MOST_COLOURS = 12
+"""Colours that are looked for in pictures; each is a field that every step carries."""
+
+
+Colours = Annotated[
+    int | Literal["auto", "fields"] | list[ColourValue],
+    Wants(
+        f'"auto", "fields", a whole number from 1 to {MOST_COLOURS} or a list of 1 to {MOST_FIELDS} colours',
+        lambda v: (
+            v in ("auto", "fields")
+            if isinstance(v, str)
+            else (0 < len(v) <= MOST_FIELDS and all(map(is_colour, v)))
+            if isinstance(v, list)
+            else is_whole(v) and 1 <= v <= MOST_COLOURS
+        ),
+    ),
+]
 
 
 class SmokeField(Table):
@@ -70,6 +89,13 @@ class SmokeTable(FluidTable):
     )
     field: Annotated[list[SmokeField], no_more_than(MOST_FIELDS)] = Field(
         default=[SmokeField(name=DEFAULT_FIELD)], description='kinds of smoke; default: one, named "density"'
+    )
+    colours: Colours | None = Field(
+        default=None,
+        description="coloured pictures: every start, source and keyframe that is an image without `field` becomes one "
+        'body for each of its colours, and each colour a field with a name such as "red". "auto" finds the colours in '
+        'the pictures, a number says how many, a list gives them; "fields": those of smoke.field. Transparent pixels '
+        "and paper (the border's colour) are no smoke; default: an image is one body, by alpha or brightness",
     )
     buoyancy: Number = Field(
         default=0.0, description="upward acceleration of air filled with smoke of density 1, m/s^2"
