@@ -66,7 +66,7 @@ frames = 48
 shape = "box"
 center = [0.1, 0.5]
 size = [0.1, 0.3]
-rate = 3.0
+rate = 2.0
 stop = 30
 [[keyframe]]
 frame = 44
@@ -84,11 +84,12 @@ resolution = 64
 [time]
 frames = 40
 [smoke]
-initial = {{ shape = "disk", center = [0.2, 0.2], mass = "first-key" }}
+initial = {{ shape = "disk", center = [0.23, 0.23], mass = "first-key" }}
 [[keyframe]]
 frame = 36
 text = "UP\\nON"
-fit = 0.75
+fit = 0.5
+center = [0.55, 0.6]
 [control]
 method = "{method}"
 """
