@@ -42,6 +42,7 @@ def test_defaults_of_smoke(dim):
     assert f"default {found.iterations}, of" in said("iterations")
     assert f"{found.tau:g}".replace("e-05", "e-5") + f" in {dim}D" in said("tau")
     assert f"{found.shear:g} in {dim}D" in said("shear")
+    assert length / found.spacing == {2: 32, 3: 8}[dim]
     assert f"L/{length / found.spacing:g} in {dim}D" in said("spacing")
     assert str([width / length for width in found.blur]).replace("0.0]", "0] L") in said("blur")
     assert f'"{found.time}" (default)' in said("time")

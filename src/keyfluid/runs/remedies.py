@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from keyfluid.controllers.optimised.settings import AdjointSettings, OptimisedSettings, SearchNumbers, SpectralSettings
 from keyfluid.controllers.particles.settings import ParticleNumbers, ParticleSettings
 from keyfluid.controllers.spacetime.settings import SpacetimeSettings
-from keyfluid.controllers.target.settings import TargetSettings
+from keyfluid.controllers.target.settings import TargetNumbers, TargetSettings
 from keyfluid.controls.spectral import highest_wave
 from keyfluid.runs.findings import Finding
 from keyfluid.scenes.build.keyframes import STORED
@@ -115,11 +115,12 @@ def _optimised(
 
 def _target(problem: BuiltScene, control: TargetSettings, worst: Finding) -> Iterator[Remedy]:
     liquid = problem.scene.liquid is not None
-    if not liquid and worst.stray <= worst.missing and control.reach < 0.6:
+    numbers = TargetNumbers.of(problem)
+    if not liquid and worst.stray <= worst.missing and numbers.reach < 0.6:
         yield Remedy("control.reach", 0.6)
     if not liquid and worst.stray > 0.1 and control.advection != "smooth":
         yield Remedy("control.gathering", 2 * control.gathering or 1.0)
-    yield Remedy("control.strength", max(3.0, 2 * control.strength))
+    yield Remedy("control.strength", max(3.0, 2 * numbers.strength))
 
 
 def _of_the_steps(problem: BuiltScene, worst: Finding) -> Iterator[Remedy]:

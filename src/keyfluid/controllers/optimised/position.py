@@ -58,6 +58,8 @@ def restored_from(checkpoint: Checkpoint, plans: Sequence[Sequence[Stage]], sett
         parts = {i: part_name(window, stage, i) for i in known}
         points = {i: Iterate(arrays[f"{parts[i]}/x"], known[i], arrays[f"{parts[i]}/g"]) for i in known}
         trail = {i: points[i] for i in values}
+        if points[lowest].x.size != plans[window][stage].control.count:
+            raise KeyError("x")
         state = optimiser_of(plans[window][stage], settings, stage).restore(
             trail, whole(meta, "evaluations"), number_or_infinite(meta, "decrease"), (lowest, points[lowest])
         )

@@ -91,7 +91,8 @@ class OptimisedSettings(Table):
         default=None,
         description='gamma (eq. 5), before densities are compared: "none"; "blur" by the widths of `blur`, one stage '
         'for each; "pyramid": a Gaussian pyramid of `levels` levels; "auto" (default): blurs on the coarsest grid if '
-        "the smoke hardly meets its target, else nothing",
+        "the smoke, what sources will have given included, hardly meets its target, or if connected parts of it lie "
+        "farther than L/8 from all smoke: by 1/2, 1/4 and 1/8 of the longest way; else nothing",
     )
     blur: Annotated[list[NotNegative], no_more_than(20, "widths")] | None = Field(
         default=None,
@@ -161,7 +162,7 @@ class AdjointSettings(OptimisedSettings):
     )
     spacing: Positive | None = Field(
         default=None,
-        description="metres between lattice points; default L/16 in 2D, L/8 in 3D, L the longest side; of a liquid 2 "
+        description="metres between lattice points; default L/32 in 2D, L/8 in 3D, L the longest side; of a liquid 2 "
         "cells",
     )
     radius: Positive | None = Field(

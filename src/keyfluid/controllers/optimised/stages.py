@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from keyfluid.controllers.islands import meets, smoke_for, way_between, way_to_far_islands
 from keyfluid.controllers.optimised.edited import own_frame
 from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controllers.optimised.unknowns import make_control
@@ -20,9 +19,6 @@ from keyfluid.problem import Problem
 
 _STEP_OVERHEAD = 2800
 """Cells whose work is that of a step beside its cells: an iteration at 64^2 took 1.8 times one at 32^2."""
-
-_MEETING = 0.4
-"""Share of a target that must be covered for the smoke to feel its shape."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,28 +83,26 @@ def _blurs(problem: Problem, settings: SearchNumbers, window: Window, first: boo
 
 
 def _farthest(problem: Problem, window: Window) -> float:
-    """The longest way between centres of mass, from the start or a key to the next, if the shapes hardly meet there."""
-    farthest = 0.0
+    """The longest way of smoke, from the start or a key to the next: between centres of mass if the shapes hardly meet,
+    and to islands of the target that are far. Smoke that sources will have given counts."""
+    farthest, begin = 0.0, 0
     starts: State = problem.densities
     if problem.edit is not None:
-        starts = own_frame(problem, problem.edit, problem.edit.first).state
+        begin = problem.edit.first
+        starts = own_frame(problem, problem.edit, begin).state
     for name in problem.densities:
-        here = problem.fluid.amount(starts[name].array, problem.grid.spacing)
+        here, before = problem.fluid.amount(starts[name].array, problem.grid.spacing), begin
         for key in problem.keyframes:
             if key.field != name:
                 continue
-            there = key.target
-            inside = window.first < key.frame <= window.last and here.any() and there.any()
-            if inside and float(np.sum(here * there)) < _MEETING * float(np.sum(there * there)):
-                farthest = max(farthest, float(np.linalg.norm(_middle(problem, here) - _middle(problem, there))))
-            here = there
+            smoke, there = smoke_for(problem, name, here, before, key.frame), key.target
+            if window.first < key.frame <= window.last and smoke.any() and there.any():
+                full = max(problem.peaks[name], float(here.max()))
+                if not meets(smoke, there, full):
+                    farthest = max(farthest, way_between(problem.grid, smoke, there))
+                farthest = max(farthest, way_to_far_islands(problem.grid, smoke, there, full))
+            here, before = there, key.frame
     return farthest
-
-
-def _middle(problem: Problem, density: np.ndarray) -> np.ndarray:
-    total = float(np.sum(density, dtype=np.float64))
-    lines = problem.grid.coordinates((False,) * problem.grid.dim)
-    return np.array([float(np.sum(density * line, dtype=np.float64)) / total for line in lines])
 
 
 def _label(problem: Problem, settings: SearchNumbers, cutoff: float | None, blur: float) -> str:

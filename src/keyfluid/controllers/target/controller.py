@@ -8,11 +8,12 @@ that the forces alone repeat the run: a warm start for the optimisers. A liquid 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from keyfluid.controllers.islands import smoke_for, way_to_far_islands
 from keyfluid.controllers.march import march, restored_state
 from keyfluid.controllers.method import Method, OtherRuns, Plan
 from keyfluid.controllers.shell import Shell, Stopped
@@ -67,12 +68,13 @@ class Target(Method):
         memory = (2 * MOST_CARRIERS + 6) * faces + len(problem.densities) * per_field
         numbers = TargetNumbers.of(problem)
         goals: Goals | LiquidTarget
-        lines: tuple[str, ...] = ()
+        lines: Sequence[str] = ()
         if isinstance(problem.fluid, LiquidFluid):
             goals = LiquidTarget(problem, numbers.strength, numbers.damping, numbers.release)
             lines = goals.lines
         else:
             goals = Goals(problem, numbers)
+            lines = goals.lines()
         fixed = isinstance(goals, LiquidTarget) or numbers.advection == "smooth"
         steps = 0.0 if fixed else _likely_steps(problem, numbers)
         return TargetPlan(problem=problem, memory_bytes=memory, steps=steps, lines=lines, numbers=numbers, goals=goals)
@@ -124,7 +126,33 @@ class Goals:
                     f"the smoke {name!r} has no target; give it a [[keyframe]] with field = {name!r}",
                 )
             self.turns[name] = turns(keys, problem.frames, settings.release)
+        self._numbers = {
+            turn: self._numbers_of(name, i) for name in self.turns for i, turn in enumerate(self.turns[name])
+        }
         self._kept: dict[str, tuple[Turn, Pull]] = {}
+
+    def lines(self) -> list[str]:
+        """What is not as usual, for the person who waits."""
+        return [
+            f"{turn.key.path}: parts of it are far from the smoke; reach {numbers.reach:.2g}, strength "
+            f"{numbers.strength:.3g}"
+            for turn, numbers in self._numbers.items()
+            if numbers is not self.settings
+        ]
+
+    def _numbers_of(self, name: str, index: int) -> TargetNumbers:
+        """The settings of a turn, by how far its smoke has to go: the start or the target before, and what sources
+        give until its frame."""
+        problem, plan = self.problem, self.turns[name]
+        turn = plan[index]
+        if turn.frames / problem.fps <= DENSE_GAP:
+            return self.settings
+        here = problem.densities[name].array if index == 0 else plan[index - 1].key.target
+        smoke = smoke_for(problem, name, here, turn.first, turn.key.frame)
+        if not smoke.any() or not turn.key.target.any():
+            return self.settings
+        full = max(problem.peaks[name], float(here.max()))
+        return self.settings.reaching(way_to_far_islands(problem.grid, smoke, turn.key.target, full))
 
     def begins(self, name: str, frame: int) -> bool:
         """Whether a target takes over from the frame before to this one."""
@@ -141,7 +169,7 @@ class Goals:
         return found
 
     def _pull(self, name: str, turn: Turn, frame: int) -> Pull:
-        problem, settings = self.problem, self.settings
+        problem, settings = self.problem, self._numbers[turn]
         seconds = turn.frames / problem.fps
         width = settings.width_at((frame - 1 - turn.first) / turn.frames, seconds)
         kept = self._kept.get(name)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from keyfluid.boundary import Boundary
+from keyfluid.controllers.islands import metres_to
 from keyfluid.controllers.target.far_blur import LEAST, far_blur
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field, density
@@ -85,7 +86,7 @@ def _slope(grid: Grid, b: np.ndarray, target: np.ndarray, sigma: float, axis: in
     slope = np.divide(step, mean, out=np.zeros_like(mean), where=~lost)
     if lost.any():
         # For b = exp(f) the quotient is 2 tanh(half the step of f).
-        fall = -((_distance(grid, target > 0.5 * target.max()) / sigma) ** 2)
+        fall = -((metres_to(grid, target > 0.5 * target.max()) / sigma) ** 2)
         slope = np.where(lost, 2 * np.tanh(0.5 * _beside(grid, fall, axis, -1.0, 1.0)), slope)
     return slope / grid.spacing
 
@@ -93,13 +94,4 @@ def _slope(grid: Grid, b: np.ndarray, target: np.ndarray, sigma: float, axis: in
 def _falloff(grid: Grid, b: np.ndarray, length: float | None) -> np.ndarray:
     if length is None:
         return np.ones(grid.cells)
-    return np.exp(-((_distance(grid, b > NEAR * b.max()) / length) ** 2))
-
-
-def _distance(grid: Grid, inside: np.ndarray) -> np.ndarray:
-    """Metres from every cell to the nearest cell inside, around periodic sides too."""
-    from scipy.ndimage import distance_transform_edt
-
-    pad = [(n // 2, n // 2) if grid.is_periodic(a) else (0, 0) for a, n in enumerate(grid.cells)]
-    found = distance_transform_edt(~np.pad(inside, pad, mode="wrap")) * grid.spacing
-    return np.asarray(found[tuple(slice(low, low + n) for (low, _), n in zip(pad, grid.cells))])
+    return np.exp(-((metres_to(grid, b > NEAR * b.max()) / length) ** 2))

@@ -19,6 +19,11 @@ of about sqrt 2 to sigma in the first half of the turn. While it is s,
     v_g (sigma / s)^4      what will be carried is not gathered
 
 are at work. Each s has its own rest at the target; reach = 0 is the paper's method.
+
+Where islands of the target are far from the smoke (controllers/islands.py), a word above another say, `way` metres
+between their centres, and the scene gives no reach, the blur begins with max(0.2 L, way), stays so for a fifth of the
+turn and is sigma only after four fifths, and strength is 3: what arrives late at a narrow blur, from a source say,
+never sees past the nearest island.
 """
 
 from __future__ import annotations
@@ -39,8 +44,10 @@ FORCE, DAMPING, GATHERING = 8.0, 24.0, 0.024
 DENSE_GAP = 0.25
 DENSE_TIME = 1.0
 """Targets closer than DENSE_GAP seconds are an animation: coefficients are then those of DENSE_TIME seconds."""
-NARROWING = 0.5
-"""Share of a turn in which the blur narrows from reach to sigma."""
+NARROWING = (0.0, 0.5)
+"""Shares of a turn between which the blur narrows from reach to sigma."""
+FAR_NARROWING, FAR_STRENGTH = (0.2, 0.8), 3.0
+"""The same, and strength, where islands of the target are far."""
 
 
 class TargetSettings(Table):
@@ -51,8 +58,10 @@ class TargetSettings(Table):
         description="each keyframe acts from the one before until its frame and hold; its weight, up to 1, is "
         "its blend, and 0 leaves the smoke free. A liquid has no gravity while a keyframe acts on it",
     )
-    strength: Multiplier = Field(
-        default=1.0, description="of the driving force: a multiplier of v_f; more arrives earlier"
+    strength: Multiplier | None = Field(
+        default=None,
+        description="of the driving force: a multiplier of v_f; more arrives earlier; default 1, or 3 where neither "
+        "reach nor v_f is given and connected parts of a target lie farther than L/8 from all smoke",
     )
     damping: Multiplier = Field(
         default=1.0, description="of momentum: a multiplier of v_d; more is calmer, less overshoots"
@@ -69,10 +78,12 @@ class TargetSettings(Table):
     sigma: Positive | None = Field(
         default=None, description="sigma (eq. 6) of that blur in metres, instead of smoothing; default 0.05 L"
     )
-    reach: Annotated[float, number(at_least=0, at_most=1)] = Field(
-        default=0.2,
+    reach: Annotated[float, number(at_least=0, at_most=1)] | None = Field(
+        default=None,
         description="blur at the start of a keyframe's time as a fraction of L; it narrows to sigma within the first "
-        "half of that time, so that far parts of the target get their share; 0: sigma throughout, as in the paper",
+        "half of that time, so that far parts of the target get their share; 0: sigma throughout, as in the paper; "
+        "default 0.2, or, where connected parts of a target lie farther than L/8 from all smoke, the way there, and "
+        "it narrows within the first four fifths",
     )
     v_f: Coefficient | None = Field(
         default=None,
@@ -110,13 +121,29 @@ class TargetNumbers(TargetSettings):
     """[control] on a domain whose longest side L is `side` metres."""
 
     method: Literal["target"] = "target"
+    strength: float = 1.0
+    reach: float = 0.2
+    narrowing: tuple[float, float] = NARROWING
     side: float = 1.0
 
     @classmethod
     def of(cls, problem: Problem) -> TargetNumbers:
         control = problem.control
         assert isinstance(control, TargetSettings)
-        return cls(**control.model_dump(), side=max(problem.grid.size))
+        return cls(**control.model_dump(exclude_none=True), side=max(problem.grid.size))
+
+    def reaching(self, way: float) -> TargetNumbers:
+        """The same for a target with islands that are far, `way` metres from the smoke; 0: none is."""
+        if way <= 0 or "reach" in self.model_fields_set:
+            return self
+        given = "strength" in self.model_fields_set or self.v_f is not None
+        return self.model_copy(
+            update={
+                "reach": min(1.0, max(self.reach, way / self.side)),
+                "strength": self.strength if given else FAR_STRENGTH,
+                "narrowing": FAR_NARROWING,
+            }
+        )
 
     @property
     def width(self) -> float:
@@ -127,7 +154,8 @@ class TargetNumbers(TargetSettings):
         """s, in metres, when a target that has `seconds` has used up this share of them."""
         widest = max(self.reach * self.side, self.width)
         stages = math.ceil(2 * math.log2(widest / self.width) - 1e-9)
-        passed = math.floor(stages * share / NARROWING + 1e-9)
+        begin, end = self.narrowing
+        passed = math.floor(stages * max(share - begin, 0.0) / (end - begin) + 1e-9)
         if passed >= stages or seconds <= DENSE_GAP:
             return self.width
         return self.width * (widest / self.width) ** (1 - passed / stages)
