@@ -4,8 +4,8 @@
     python .ci/package.py --build    only build and look
 
 The environment gets what the wheel depends on and nothing else, from requirements.lock by hash. There the wheel has to
-pass `keyfluid --version`, `keyfluid demo` and `keyfluid check`. Where uv is installed, `uv tool run --from WHEEL`, which
-is `uvx`, makes the demo too. Exit code 0: all passed. 1: a fault, one line each.
+pass `keyfluid --version`, `keyfluid demo` and `keyfluid check`. Where uv is installed, `uv tool run --from WHEEL` makes
+the demo too: that is `uvx`. Exit code 0: all passed. 1: a fault, one line each.
 """
 
 from __future__ import annotations

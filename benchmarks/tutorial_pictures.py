@@ -85,7 +85,7 @@ def draw(name: str, text: str, picture: Path) -> None:
     strip = filmstrip(pictures, [f"frame {frame}" for frame in frames], columns=5, tile=TILE)
     save_png(picture, strip)
     Image.open(picture).convert("P", palette=Image.Palette.ADAPTIVE, colors=128).save(picture, optimize=True)
-    scores = ", ".join(f"{key['frame']}: {key['error']:.3f}" for key in result.metrics["keyframes"])
+    scores = ", ".join(f"{key['frame']}: {key['relative_error']:.3f}" for key in result.metrics["keyframes"])
     print(f"{name}: {time.process_time() - began:.0f} s; errors {scores or '-'}", flush=True)
 
 

@@ -20,7 +20,9 @@ html_math_renderer = "mathml"
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_preserve_defaults = True
+autodoc_type_aliases = {"DTypeLike": "DTypeLike", "Listener": "Listener"}
+autodoc_default_options = {"members": True}
 
 html_theme = "furo"
 html_title = f"keyfluid {__version__}"
