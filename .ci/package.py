@@ -29,6 +29,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "keyfluid"
+IN_SDIST = ("pyproject.toml", "LICENSE", "README.md", "CITATION.cff", "Makefile", "requirements.lock", "tests", "docs")
 
 
 def source_version() -> str:
@@ -47,10 +48,10 @@ def build(source: Path, folder: Path, *targets: str) -> list[Path]:
     return sorted(folder.glob("keyfluid-*"))
 
 
-def faults(wheel: Path, sdist: Path) -> list[str]:
-    """What is wrong with the two files, one line each."""
+def wheel_faults(wheel: Path) -> list[str]:
+    """What is wrong with a wheel, one line each."""
     version = source_version()
-    with zipfile.ZipFile(wheel) as archive, tempfile.TemporaryDirectory() as folder:
+    with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         info = f"keyfluid-{version}.dist-info"
         found = [f"wheel: has no {info}/{name}" for name in ("METADATA", "RECORD") if f"{info}/{name}" not in names]
@@ -60,19 +61,19 @@ def faults(wheel: Path, sdist: Path) -> list[str]:
             metadata = Metadata.from_email(archive.read(f"{info}/METADATA"), validate=True)
         except ExceptionGroup as group:
             return [f"wheel: METADATA: {error}" for error in group.exceptions]
-        if str(metadata.version) != version:
-            found.append(f"wheel: its version is {metadata.version}, __version__ is {version}")
-        if metadata.description_content_type != "text/markdown" or not metadata.description:
-            found.append("wheel: the README is not its description")
-        if f"{info}/licenses/LICENSE" not in names:
-            found.append("wheel: has no LICENSE")
-        if "keyfluid = keyfluid.cli.main:main" not in archive.read(f"{info}/entry_points.txt").decode():
-            found.append("wheel: has no command keyfluid")
-        expected = {f"keyfluid/{path.relative_to(PACKAGE).as_posix()}" for path in package_files()}
-        inside = {name for name in names if not name.startswith(info)}
-        found += [f"wheel: {name} is missing" for name in sorted(expected - inside)]
-        found += [f"wheel: {name} is not a file of the package" for name in sorted(inside - expected)]
-        return found + _sdist_faults(sdist, version, archive, Path(folder))
+        entries = archive.read(f"{info}/entry_points.txt").decode()
+    if str(metadata.version) != version:
+        found.append(f"wheel: its version is {metadata.version}, __version__ is {version}")
+    if metadata.description_content_type != "text/markdown" or not metadata.description:
+        found.append("wheel: the README is not its description")
+    if f"{info}/licenses/LICENSE" not in names:
+        found.append("wheel: has no LICENSE")
+    if "keyfluid = keyfluid.cli.main:main" not in entries:
+        found.append("wheel: has no command keyfluid")
+    expected = {f"keyfluid/{path.relative_to(PACKAGE).as_posix()}" for path in package_files()}
+    inside = {name for name in names if not name.startswith(info)}
+    found += [f"wheel: {name} is missing" for name in sorted(expected - inside)]
+    return found + [f"wheel: {name} is not a file of the package" for name in sorted(inside - expected)]
 
 
 def package_files() -> list[Path]:
@@ -80,24 +81,19 @@ def package_files() -> list[Path]:
     return [path for path in files if "__pycache__" not in path.parts and path.suffix != ".pyc"]
 
 
-def _sdist_faults(sdist: Path, version: str, wheel: zipfile.ZipFile, folder: Path) -> list[str]:
-    """The sdist has what the tests need, and the wheel made from it is the same."""
-    with tarfile.open(sdist) as archive:
-        archive.extractall(folder, filter="data")
-    source = folder / f"keyfluid-{version}"
-    found = [
-        f"sdist: has no {name}"
-        for name in ("pyproject.toml", "LICENSE", "README.md", "CITATION.cff", "Makefile", "requirements.lock", "tests")
-        if not (source / name).exists()
-    ]
-    (again,) = build(source, folder / "again", "wheel")
-    with zipfile.ZipFile(again) as other:
-        if sorted(other.namelist()) != sorted(wheel.namelist()):
-            found.append("sdist: the wheel built from it has other files")
-        else:
-            changed = [name for name in wheel.namelist() if wheel.read(name) != other.read(name)]
-            found += [f"sdist: the wheel built from it has another {name}" for name in changed]
-    return found
+def sdist_faults(sdist: Path, wheel: Path) -> list[str]:
+    """What is wrong with an sdist: it lacks files, or the wheel made from it differs from `wheel`."""
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(sdist) as archive:
+            archive.extractall(folder, filter="data")
+        source = Path(folder) / f"keyfluid-{source_version()}"
+        found = [f"sdist: has no {name}" for name in IN_SDIST if not (source / name).exists()]
+        (again,) = build(source, Path(folder) / "again", "wheel")
+        with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(again) as other:
+            if sorted(one.namelist()) != sorted(other.namelist()):
+                return [*found, "sdist: the wheel built from it has other files"]
+            changed = [name for name in one.namelist() if one.read(name) != other.read(name)]
+    return found + [f"sdist: the wheel built from it has another {name}" for name in changed]
 
 
 def runtime_lock(lock: str) -> str:
@@ -168,7 +164,7 @@ def main(arguments: list[str]) -> int:
     dist = ROOT / "dist"
     shutil.rmtree(dist, ignore_errors=True)
     wheel, sdist = build(ROOT, dist)
-    found = faults(wheel, sdist)
+    found = wheel_faults(wheel) + sdist_faults(sdist, wheel)
     if not found and "--build" not in arguments:
         with tempfile.TemporaryDirectory() as folder:
             found = try_out(wheel, Path(folder)) or try_uvx(wheel, Path(folder))

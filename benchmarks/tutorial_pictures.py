@@ -32,8 +32,8 @@ FILMS = ROOT / "docs" / "films"
 TILE = 220
 FILM_SIZE = 240
 FILMED = {
-    "adjoint_winds": 64, "liquid_letter": 64, "plume_obstacle_2d": 96, "spectral_inflow": 64, "spectral_word": 96,
-    "target_logo": 128, "target_word": 128, "target_yin_yang": 96, "two_colours": 96,
+    "adjoint_winds": 64, "liquid_letter": 64, "spectral_word": 96, "target_word": 128, "target_yin_yang": 96,
+    "two_colours": 96,
 }  # fmt: skip
 """Gallery scenes that are quick, and the cells along their longest side for a film."""
 

@@ -126,12 +126,6 @@ def test_every_bundled_scene_is_in_the_gallery():
     assert [name for name in bundled() if f"`{name}`" not in page] == []
 
 
-def test_every_picture_on_a_page_exists():
-    for path in PAGES:
-        for picture in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", path.read_text(encoding="utf-8")):
-            assert (path.parent / picture).is_file(), f"{path.name}: {picture}"
-
-
 def fault_of(command: str, named: bool = False) -> str | None:
     """Why a command can't be given as it stands on a page, or None. F and N are numbers to fill in."""
     words = shlex.split(re.sub(r"[\[\]]", "", command))
