@@ -1,8 +1,8 @@
-"""Draws the pictures of the tutorial and the recipes from the scenes on those pages, and small films of the gallery.
+"""Draws the pictures of the tutorial and the recipes from the scenes on those pages, and small films of them.
 
     python benchmarks/tutorial_pictures.py                   every scene on the pages that has a picture there
     python benchmarks/tutorial_pictures.py letter vent       only these
-    python benchmarks/tutorial_pictures.py --films           docs/films/NAME.webp, from gallery scenes on coarse grids
+    python benchmarks/tutorial_pictures.py --films           docs/films/NAME.webp, of the runs that the first has left
 
 A scene named NAME whose page shows images/tutorial_NAME.png or images/recipe_NAME.png is run as it stands there, and
 five of its frames become that picture. Runs go to benchmarks/out; one thread.
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shutil
 import sys
 import time
 from pathlib import Path
@@ -22,7 +21,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 import keyfluid
-from keyfluid.render import filmstrip, save_png
+from keyfluid.render import filmstrip, save_png, write_webp
 from keyfluid.runs.pictures import Painter
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,11 +30,7 @@ IMAGES = ROOT / "docs" / "images"
 FILMS = ROOT / "docs" / "films"
 TILE = 220
 FILM_SIZE = 240
-FILMED = {
-    "adjoint_winds": 64, "liquid_letter": 64, "spectral_word": 96, "target_word": 128, "target_yin_yang": 96,
-    "two_colours": 96,
-}  # fmt: skip
-"""Gallery scenes that are quick, and the cells along their longest side for a film."""
+"""Pixels of a film's longer side."""
 
 
 def scenes() -> dict[str, tuple[str, Path]]:
@@ -89,16 +84,15 @@ def draw(name: str, text: str, picture: Path) -> None:
     print(f"{name}: {time.process_time() - began:.0f} s; errors {scores or '-'}", flush=True)
 
 
-def film(name: str, cells: int) -> None:
-    """A small film of a gallery scene."""
-    source = Path(keyfluid.__file__).parent / "gallery" / f"{name}.toml"
-    changes = [f"domain.resolution={cells}", f"output.size={FILM_SIZE}", "output.vdb=false"]
-    began = time.process_time()
-    keyfluid.run(keyfluid.load_scene(source, changes), OUT / f"film_{name}", overwrite=True, threads=1)
+def film(name: str) -> None:
+    """A small film of a run that `draw` has made."""
+    run = keyfluid.open_run(OUT / name)
+    painter = Painter(run.problem, FILM_SIZE)
     FILMS.mkdir(exist_ok=True)
-    shutil.copy(OUT / f"film_{name}" / "video.webp", FILMS / f"{name}.webp")
-    size = (FILMS / f"{name}.webp").stat().st_size
-    print(f"{name}: {time.process_time() - began:.0f} s, {size / 1000:.0f} kB", flush=True)
+    path = FILMS / f"{name}.webp"
+    pictures = [painter.frame(run.frames, frame.index) for frame in run.frames]
+    write_webp(pictures, path, run.problem.fps, quality=60)
+    print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB", flush=True)
 
 
 def main() -> None:
@@ -106,11 +100,11 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--films", action="store_true")
     given = parser.parse_args()
-    if given.films:
-        for name in given.names or FILMED:
-            film(name, FILMED[name])
-        return
     known = scenes()
+    if given.films:
+        for name in given.names or known:
+            film(name)
+        return
     OUT.mkdir(parents=True, exist_ok=True)
     os.chdir(OUT)
     drawing().save("drawing.png")
