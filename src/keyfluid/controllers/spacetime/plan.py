@@ -192,7 +192,10 @@ class SpacetimePlan(Plan):
         )
         v = np.repeat(horizon.velocity.data[:, None], horizon.window()[0], axis=1) if begin is None else begin
         if self.settings.solver == "gauss-newton":
-            return Rounds(flow, advection, self.settings, v)
+            rounds = Rounds(flow, advection, self.settings, v)
+            if begin is None:
+                rounds.leave_symmetry()
+            return rounds
         return Admm(flow, advection, self.solver(flow), self.settings, v)
 
     def flow(self, free_start: bool) -> FlowEquations:

@@ -18,8 +18,10 @@ filled), and with rounds that converge it waits for single cells at the smoke's 
 objective says both.
 
 Saddles  smoke below an obstacle whose keyframe is above it can go left or right, and by symmetry does neither; the
-counter of a letter opens from this side or that. Where the objective stops while more than `FAR` of the mismatch of
-smoke at rest is left, the velocities are shaken by smooth noise, at most `SHAKES` times, and the search goes on.
+counter of a letter opens from this side or that. So the search does not begin at rest but with a trace of smooth noise,
+a fiftieth of a cell per step: from rest, symmetric letters (I, B, T) stopped at saddles up to 22 % above what 200 more
+rounds reached. Where the objective stops while more than `FAR` of the mismatch of smoke at rest is left, the velocities
+are shaken by stronger noise, at most `SHAKES` times, and the search continues.
 """
 
 from __future__ import annotations
@@ -40,8 +42,8 @@ MOST_HALVINGS = 8
 IN_A_ROW = 2
 """Rounds that must lower the objective by less than the tolerance."""
 FAR, SHAKES = 0.1, 3
-NOISE, WIDTH = 1.0, 12.0
-"""Root mean square (cells per step) and width (cells) of the noise that shakes a run."""
+TRACE, SHAKE = (0.02, 4.0), (1.0, 12.0)
+"""Root mean square (cells per step) and width (cells) of the noise that a run begins with, and that shakes it."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,10 @@ class Rounds:
     def __post_init__(self) -> None:
         self.search = Search(self.advection)
         self.u = self.flow.forces(self.v)
+
+    def leave_symmetry(self) -> None:
+        """Begin with a trace of noise, by which a search finds its way off a saddle."""
+        self._add_noise(*TRACE)
 
     @property
     def converged(self) -> bool:
@@ -162,16 +168,20 @@ class Rounds:
     def _shake(self) -> None:
         """Noise on v, the same for any number of threads; the objective begins anew."""
         self.shakes += 1
-        solenoidal = self.flow.solenoidal
-        noise = np.random.default_rng(self.shakes).standard_normal((self.v.shape[0], 1)).astype(self.v.dtype)
-        filters = solenoidal.filters(lambda waves: 1.0 / (1.0 - WIDTH**2 * waves))
-        noise = solenoidal.project(solenoidal.filter(noise, filters))
-        noise *= noise.dtype.type(NOISE / np.sqrt(dot(noise, noise) / noise.size))
-        self.v[:, 1:] += noise
-        self.u = self.flow.forces(self.v)
+        self._add_noise(*SHAKE)
         self.sweep = self.advection.forward(self.v)
         self.search.forget()
         self.calm, self.last = 0, np.inf
+
+    def _add_noise(self, size: float, width: float) -> None:
+        """Smooth noise without divergence, the same at all steps after the first."""
+        solenoidal = self.flow.solenoidal
+        noise = np.random.default_rng(self.shakes).standard_normal((self.v.shape[0], 1)).astype(self.v.dtype)
+        filters = solenoidal.filters(lambda waves: 1.0 / (1.0 - width**2 * waves))
+        noise = solenoidal.project(solenoidal.filter(noise, filters))
+        noise *= noise.dtype.type(size / max(np.sqrt(dot(noise, noise) / noise.size), 1e-30))
+        self.v[:, 1:] += noise
+        self.u = self.flow.forces(self.v)
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"v": self.v, **self.search.arrays()}
