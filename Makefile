@@ -6,8 +6,9 @@ READY := $(VENV)/.ready
 
 PIP := python -m pip install --quiet --disable-pip-version-check
 TOOLS := .venv-tools
+DOCS := .venv-docs
 
-.PHONY: demo test lint bench results torture torture-atheris lock audit clean
+.PHONY: demo test lint package docs bench results torture torture-atheris lock audit clean
 
 # Only what requirements.lock names, in the files whose hashes it lists; nothing is resolved or fetched beyond it.
 # ducc0 goes to a folder of its own, which only its tests look at: it is under the GPL, and changes the last bits.
@@ -25,9 +26,23 @@ test: $(READY)       ## the whole suite
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(READY)       ## style and types
-	$(BIN)/ruff check src tests benchmarks .ci
-	$(BIN)/ruff format --check --quiet src tests benchmarks .ci
+	$(BIN)/ruff check src tests benchmarks .ci docs/conf.py docs/_extensions
+	$(BIN)/ruff format --check --quiet src tests benchmarks .ci docs/conf.py docs/_extensions
 	$(BIN)/mypy
+
+package: $(READY)    ## wheel and sdist in dist, checked; the wheel tried in an empty environment
+	$(BIN)/python .ci/package.py
+
+# The site has an environment of its own, so that those who only run or test keyfluid do not install Sphinx.
+$(DOCS)/.ready: requirements-docs.lock
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/$(PIP) --require-hashes -r requirements-docs.lock
+	@touch $@
+
+docs: $(DOCS)/.ready ## the site: out/site/index.html
+	rm -rf out/site docs/_notebooks
+	$(DOCS)/bin/python -m sphinx -q -E -W --keep-going -b html -d out/site_cache docs out/site
+	$(DOCS)/bin/python .ci/site.py out/site
 
 bench: $(READY)      ## our kernels, whole gradients, and peers in environments of their own
 	$(BIN)/python benchmarks/run_all.py
@@ -35,7 +50,7 @@ bench: $(READY)      ## our kernels, whole gradients, and peers in environments 
 results: $(READY)    ## the papers' examples at their own size (docs/results.md)
 	$(BIN)/python benchmarks/results/run_all.py
 
-lock:                ## requirements.lock again from pyproject.toml, with the newest versions
+lock:                ## the lock files again from pyproject.toml, with the newest versions
 	rm -rf $(TOOLS) && $(PYTHON) -m venv $(TOOLS)
 	$(TOOLS)/bin/$(PIP) uv
 	$(TOOLS)/bin/uv pip compile --quiet --no-config --upgrade --universal --python-version 3.11 --generate-hashes \
@@ -44,6 +59,9 @@ lock:                ## requirements.lock again from pyproject.toml, with the ne
 	echo "ducc0>=0.34" | $(TOOLS)/bin/uv pip compile --quiet --no-config --upgrade --universal --python-version 3.11 \
 	    --generate-hashes --no-annotate --no-deps --custom-compile-command "make lock" - \
 	    --output-file requirements-ducc0.lock
+	$(TOOLS)/bin/uv pip compile --quiet --no-config --upgrade --universal --python-version 3.11 --generate-hashes \
+	    --no-annotate --custom-compile-command "make lock" --extra docs --constraint requirements.lock \
+	    pyproject.toml --output-file requirements-docs.lock
 	rm -rf $(TOOLS)
 
 audit:               ## known advisories for the lock and the lower bounds (Error 1), or nobody to ask (Error 2)
@@ -70,4 +88,4 @@ torture-atheris: $(READY)  ## one reader under atheris, guided by coverage
 	PYTHONPATH=tests $(BIN)/python -m torture.atheris_entry $(READER) -max_total_time=$(SECONDS)
 
 clean:
-	rm -rf $(VENV) $(TOOLS) out .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(TOOLS) $(DOCS) out dist docs/_notebooks .pytest_cache .mypy_cache .ruff_cache

@@ -1,8 +1,8 @@
 """The code on README and docs pages, and the comments that say how to run it.
 
 A fenced block has a language: `python` is executed, `toml` is a scene that is loaded, built and planned, `sh` holds
-commands. Blocks without a language are drawings and listings. A comment on the line above a block says what a reader
-knows and a program does not; several are separated by semicolons:
+commands. Blocks without a language are drawings and listings, those with a {directive} are for the site's builder. A
+comment on the line above a block says what a reader knows and a program does not; several are separated by semicolons:
 
     <!-- code: after the block before -->    continues the page's previous block of the same language
     <!-- code: after shot_3d.toml -->        continues a file of this folder
@@ -20,8 +20,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
-LANGUAGES = ("python", "toml", "sh", "")
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LANGUAGES = ("python", "toml", "sh", "{eval-rst}", "")
 COMMENT = re.compile(r"<!-- code: (.*) -->")
 PROGRAMS = ("keyfluid ", "make ", "python ")
 LOOKS_LIKE_CODE = re.compile(r"^(import \w+|from \w\S* import .*|\[\[?\w+\]\]?)$", re.MULTILINE)

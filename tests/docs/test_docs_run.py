@@ -14,6 +14,7 @@ from PIL import Image
 
 import keyfluid
 from keyfluid.cli.main import app, with_preview_value
+from keyfluid.cli.run_commands import bundled
 from keyfluid.grid import Grid
 from keyfluid.operators.registry import Setting
 from keyfluid.runs.run import plan_run
@@ -65,6 +66,7 @@ def folder(tmp_path_factory):
     for frame in range(1, 21):
         (made / f"punch.{frame:04}.obj").write_text(CUBE.format(0, 1 + frame / 20))
     Image.fromarray(np.tri(16, dtype=np.uint8) * 128).save(made / "painted.png")
+    Image.fromarray(255 - np.tri(16, dtype=np.uint8) * 255).save(made / "drawing.png")
     plume = (HERE / "shot_3d.toml").read_text() + QUIET
     keyfluid.run(plume.replace('"spectral"', '"none"'), made / "out" / "plume", threads=1)
     return made
@@ -105,7 +107,30 @@ def test_scenes_are_planned(block, at_work):
 
 def test_there_is_something_of_each_kind():
     assert {block.page for block in PYTHON} >= {"README.md", "docs/cli.md", "docs/methods.md", "docs/particles.md"}
-    assert {block.page for block in SCENES} == {"README.md", "docs/air.md", "docs/liquids.md", "docs/shots.md"}
+    pages = {block.page for block in SCENES}
+    assert pages >= {
+        "README.md",
+        "docs/air.md",
+        "docs/liquids.md",
+        "docs/shots.md",
+        "docs/tutorial.md",
+        "docs/recipes/logo.md",
+    }
+
+
+def test_there_are_ten_steps_and_twelve_recipes():
+    steps = re.findall(r"^## (\d+)\. ", (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert steps == [str(number) for number in range(1, 11)]
+    listed = re.findall(
+        r"\| \[.*?\]\((\w+\.md)\)", (ROOT / "docs" / "recipes" / "index.md").read_text(encoding="utf-8")
+    )
+    assert len(listed) == 12
+    assert {"index.md", *listed} == {path.name for path in (ROOT / "docs" / "recipes").glob("*.md")}
+
+
+def test_every_bundled_scene_is_in_the_gallery():
+    page = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    assert [name for name in bundled() if f"`{name}`" not in page] == []
 
 
 def fault_of(command: str, named: bool = False) -> str | None:

@@ -57,3 +57,10 @@ def test_the_drawings_are_what_their_script_draws(monkeypatch: pytest.MonkeyPatc
 
     for name, drawing in DRAWINGS.items():
         assert np.array_equal(np.asarray(Image.open(GALLERY / name)), np.asarray(picture(drawing)))
+
+
+def test_the_knot_is_what_its_script_makes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(ROOT / "benchmarks" / "results"), *sys.path])
+    from _gallery_knot import knot
+
+    assert (GALLERY / "knot.obj").read_text(encoding="utf-8") == knot()

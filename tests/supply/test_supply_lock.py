@@ -11,6 +11,7 @@ from packaging.version import Version
 from supply_files import LOCK, PROJECT, ROOT, audit_module, table_rows
 
 audit = audit_module()
+DOCS_LOCK = (ROOT / "requirements-docs.lock").read_text(encoding="utf-8")
 EXTRAS = ("dev", "mesh", "video")
 """What requirements.lock has. The extra "fast" is left out: ducc0 is under the GPL, and it changes bits. Its own tests
 find it in a folder of its own, from requirements-ducc0.lock."""
@@ -38,16 +39,26 @@ def faults(lock: str, wanted: list[Requirement]) -> list[str]:
     return found
 
 
-def wanted() -> list[Requirement]:
+def wanted(names: tuple[str, ...] = EXTRAS) -> list[Requirement]:
     extras = PROJECT["project"]["optional-dependencies"]
-    texts = [*PROJECT["project"]["dependencies"], *PROJECT["build-system"]["requires"]]
-    return [Requirement(text) for text in [*texts, *(text for name in EXTRAS for text in extras[name])]]
+    texts = [*PROJECT["project"]["dependencies"], *(text for name in names for text in extras[name])]
+    tools = PROJECT["build-system"]["requires"] if "dev" in names else []
+    return [Requirement(text) for text in [*texts, *tools]]
 
 
 def test_the_locks_fit_the_project() -> None:
     assert faults(LOCK, wanted()) == []
     ducc0 = [Requirement(text) for text in PROJECT["project"]["optional-dependencies"]["fast"]]
     assert faults((ROOT / "requirements-ducc0.lock").read_text(encoding="utf-8"), ducc0) == []
+    assert faults(DOCS_LOCK, wanted(("docs",))) == []
+
+
+def test_the_site_is_built_with_the_versions_of_the_tests() -> None:
+    """Where both locks have a package, it is the same one: `make lock` constrains the second by the first."""
+    names = {name for name, _ in audit.locked(LOCK)}
+    shared = [pin for pin in audit.locked(DOCS_LOCK) if pin[0] in names]
+    assert {"numpy", "numba", "pydantic"} <= {name for name, _ in shared}
+    assert [pin for pin in shared if pin not in audit.locked(LOCK)] == []
 
 
 @pytest.mark.parametrize(
@@ -92,5 +103,6 @@ def test_make_and_ci_install_from_the_lock() -> None:
         "--require-hashes -r requirements.lock",
         "--no-build-isolation --no-deps -e .",
     ]
-    assert re.findall(r"--extra (\w+)", makefile) == list(EXTRAS)
+    assert re.findall(r"--extra (\w+)", makefile) == [*EXTRAS, "docs"]
+    assert "$(DOCS)/bin/$(PIP) --require-hashes -r requirements-docs.lock" in makefile
     assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()[-2:] == ["make lint", "make test"]
