@@ -50,7 +50,7 @@ def expected_seconds(problem: BuiltScene, plan: Plan, should_stop: Callable[[], 
             with suppress(Stopped):
                 controller_for(problem.method).trial(plan, RunShell(recorder, timed))
             if not recorder.metas:
-                recorder.frame(FrameRecord(0, {**problem.densities, "velocity": problem.velocity}))
+                recorder.frame(FrameRecord(0, problem.start))
             outputs = output_seconds(problem, recorder.frames, recorder.last_frame)
             steps = [len(meta["step_seconds"]) for meta in recorder.metas.values() if meta["index"] > 0]
         finally:
