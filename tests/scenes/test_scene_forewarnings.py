@@ -41,9 +41,9 @@ def test_a_plain_scene_has_none():
 def test_keyframes_that_nothing_steers_to():
     (line,) = warnings(key(20, 'shape = "disk"\ncenter = [0.6, 0.5]'))
     assert line.startswith('keyframe: method "none" steers nothing')
-    assert 'control.method to "spectral"' in line
+    assert 'control.method = "spectral"' in line
     (line,) = warnings(key(20, 'shape = "disk"\ncenter = [0.6, 0.5]'), fluid="liquid")
-    assert 'control.method to "adjoint"' in line
+    assert 'control.method = "adjoint"' in line
 
 
 def test_the_bound_is_that_of_a_rearrangement():
