@@ -135,7 +135,7 @@ def _bound(problem: BuiltScene, worst: Finding) -> list[str]:
             "sources or partly filled cells"
         ]
     if worst.bounded:
-        return [f"a rearrangement of the {fluid} can't get below an error of {bound:.2f}: better control would hardly help"]
+        return [f"a rearrangement of the {fluid} can't get below an error of {bound:.2f}: more control hardly helps"]
     return []
 
 
