@@ -34,7 +34,7 @@ Preview = Annotated[
     int | None,
     typer.Option(
         metavar="[RESOLUTION]",
-        help="Run on a coarser grid and draw a draft; without a number: half the scene's resolution.",
+        help="Run on a coarser grid and draw a draft film; without a number: half the scene's resolution.",
     ),
 ]
 Start = Annotated[
