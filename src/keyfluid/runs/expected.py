@@ -15,8 +15,8 @@ from typing import NamedTuple
 from keyfluid.controllers import controller_for
 from keyfluid.controllers.method import Plan
 from keyfluid.controllers.shell import Stopped
-from keyfluid.kernels.compiling import clock_without_compilation
 from keyfluid.problem import FrameRecord
+from keyfluid.runs.compiling import clock_without_compilation
 from keyfluid.runs.estimate import likely_steps
 from keyfluid.runs.new_folder import new_folder
 from keyfluid.runs.output_costs import output_seconds

@@ -37,10 +37,10 @@ def unsteered(scene: Scene) -> Iterator[str]:
         return
     for name in ("keyframe", "picture", "flow"):
         if getattr(scene, name):
-            use = '"adjoint"' if scene.liquid is not None or name != "keyframe" else '"spectral"'
+            use = scene.fluid.steered_by if name == "keyframe" else "adjoint"
             yield (
                 f'{name}: method "none" steers nothing, so the run only measures how far off it ends; '
-                f"set control.method = {use}, for example"
+                f'set control.method = "{use}", for example'
             )
             return
 

@@ -264,9 +264,10 @@ class TargetMaker:
         """What to do about a keyframe that has no room for the fluid; a liquid can't be thinned."""
         if not isinstance(error, NoRoom):
             return ""
-        if self.scene.liquid is not None:
-            return "; use less liquid or another center"
-        return "; use less smoke, another center or mass = 'match'"
+        fluid = self.scene.fluid
+        return f"; use less {fluid.table}" + (
+            ", another center or mass = 'match'" if fluid.thinned else " or another center"
+        )
 
     def _warn_of_strokes(self, path: str, body: PlacedBody) -> None:
         width = body.stroke_cells(self.grid)
