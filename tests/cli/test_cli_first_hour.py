@@ -172,7 +172,7 @@ def test_every_method_takes_colours_as_readme_says():
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     assert "quick preview" not in readme
     assert "Every method steers smoke of several colours" in readme
-    assert "`--preview` (the same method on a coarser grid)" in readme
+    assert "`--preview` (the same method on a coarser grid, with a draft film)" in readme
     fields = "".join(f'[[smoke.field]]\nname = "{name}"\n' for name in ("red", "blue"))
     bodies = "".join(
         f'[[smoke.initial]]\nfield = "{name}"\nshape = "disk"\ncenter = [{x}, 0.5]\nradius = 0.15\n'

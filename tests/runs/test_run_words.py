@@ -68,7 +68,7 @@ def test_words_of_a_text_make_up_the_text():
 
 
 def test_an_empty_word_is_named_with_its_place():
-    problem = built()
+    problem = built(sets=["control.gamma=none"])
     found = scored(problem, without(problem, "KEY"))
     head, where, *rest = found.words
     assert found.met is False
@@ -77,6 +77,8 @@ def test_an_empty_word_is_named_with_its_place():
     assert f'{missing:.0f} % of the smoke of "FLUID KEY" is missing; nothing reached "KEY" (x 0.47, y 0.39)' in where
     assert "FLUID" not in where.split("nothing reached")[1]
     assert rest[-1].startswith('try control.gamma = "blur"')
+    blurred = built()  # "auto" has blurred already, by a width that fits the way
+    assert "gamma" not in scored(blurred, without(blurred, "KEY")).words[-1]
 
 
 def test_a_missing_island_is_named_by_its_place(tmp_path):

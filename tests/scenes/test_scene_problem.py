@@ -147,7 +147,7 @@ def test_thin_text_is_warned_of_with_a_resolution_that_does():
     problem = build(letter("keyframe[0].text=FLUID", "domain.size=[1.0,1.0]"))
     (line,) = [line for line in problem.warnings if "strokes" in line]
     assert line.startswith("keyframe[0].text:")
-    need = int(line.split("domain.resolution = ")[1].split()[0])
+    need = int(line.split("domain.resolution = ")[1].split()[0].rstrip(","))
     better = letter("keyframe[0].text=FLUID", "domain.size=[1.0,1.0]", f"domain.resolution={need + 2}")
     assert not any("strokes" in line for line in build(better).warnings)
 
