@@ -1,5 +1,5 @@
 #!/bin/sh
-# A working session with 09_plume.toml: a wedge over two keys, a run that is stopped and resumed, another camera, an export.
+# A session with 09_plume.toml: a wedge over two keys, a run that is stopped and resumed, another camera, an export.
 # `sh 09_session.sh FOLDER [--set KEY=VALUE ...]`; what follows the folder goes to `wedge` and `run`.
 set -eu
 scene="$(dirname "$0")/09_plume.toml"

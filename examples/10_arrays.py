@@ -18,13 +18,15 @@ def film(cells: int = 64, frames: int = 36) -> tuple[np.ndarray, float]:
     x, y = np.meshgrid(points, points, indexing="ij")
     blob = np.exp(-((x - 0.3) ** 2 + (y - 0.4) ** 2) / 0.03)
     ring = np.exp(-((np.hypot(x - 0.55, y - 0.55) - 0.22) ** 2) / 0.004)
-    result = keyfluid.run({
-        "domain": {"resolution": cells},
-        "time": {"frames": frames},
-        "smoke": {"initial": blob},
-        "keyframe": [{"frame": frames, "npy": ring}],
-        "control": {"method": "spectral"},
-    })
+    result = keyfluid.run(
+        {
+            "domain": {"resolution": cells},
+            "time": {"frames": frames},
+            "smoke": {"initial": blob},
+            "keyframe": [{"frame": frames, "npy": ring}],
+            "control": {"method": "spectral"},
+        }
+    )
     density = np.stack([frame.densities["density"] for frame in result.frames])
     return density, result.metrics["keyframes"][0]["relative_error"]
 

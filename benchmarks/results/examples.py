@@ -46,7 +46,7 @@ class Job:
 
 MESH_SMALL = ("time.frames=12", "keyframe[0].frame=12", "control.iterations=4")
 JOBS = {
-    "logo": Job("01_logo", (0, 20, 40, 56, 64, 76), ("domain.resolution=32", "control.iterations=8")),
+    "logo": Job("01_logo", (0, 20, 40, 56, 64, 76), ("domain.resolution=32", "time.frames=72")),
     "drawing": Job("02_drawing", (0, 12, 24, 48, 60), ("domain.resolution=40", "time.frames=48")),
     "mesh": Job("03_mesh", (0, 10, 20, 30, 36), ("domain.resolution=16", *MESH_SMALL)),
     "preview": Job("03_mesh", (0, 10, 20, 30, 36), ("domain.resolution=24", *MESH_SMALL), preview=True),
@@ -133,13 +133,15 @@ def report(name: str, small: bool) -> None:
 def arrays(small: bool) -> None:
     began = time.process_time()
     density, error = runpy.run_path(str(EXAMPLES / "10_arrays.py"))["film"](*((24, 12) if small else ()))
-    print(f"| arrays | {len(density) - 1} | density | {error:.3f} | - | {density[-1].mean() / density[0].mean():.3f} | - | "
-          f"{time.process_time() - began:.0f} |", flush=True)  # fmt: skip
+    mass, seconds = density[-1].mean() / density[0].mean(), time.process_time() - began
+    print(f"| arrays | {len(density) - 1} | density | {error:.3f} | - | {mass:.3f} | - | {seconds:.0f} |", flush=True)
     if not small:
         shown = np.linspace(0, len(density) - 1, 5).astype(int)
         top = 255 / density.max()
         pictures = [np.repeat((density[f].T[::-1, :, None] * top).astype(np.uint8), 3, axis=2) for f in shown]
-        save_png(IMAGES / "example_arrays.png", filmstrip(pictures, [f"frame {f}" for f in shown], columns=5, tile=TILE))
+        save_png(
+            IMAGES / "example_arrays.png", filmstrip(pictures, [f"frame {f}" for f in shown], columns=5, tile=TILE)
+        )
 
 
 def main() -> None:
