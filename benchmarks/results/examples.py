@@ -46,7 +46,9 @@ class Job:
 
 MESH_SMALL = ("time.frames=12", "keyframe[0].frame=12", "control.iterations=4")
 JOBS = {
-    "logo": Job("01_logo", (0, 20, 40, 56, 64, 70), ("domain.resolution=32", "time.frames=72", "control.iterations=25")),
+    "logo": Job(
+        "01_logo", (0, 20, 40, 56, 64, 70), ("domain.resolution=32", "time.frames=72", "control.iterations=25"),
+    ),
     "drawing": Job("02_drawing", (0, 12, 24, 48, 60), ("domain.resolution=40", "time.frames=48")),
     "mesh": Job("03_mesh", (0, 10, 20, 30, 36), ("domain.resolution=16", *MESH_SMALL)),
     "preview": Job("03_mesh", (0, 10, 20, 30, 36), ("domain.resolution=24", *MESH_SMALL), preview=True),
