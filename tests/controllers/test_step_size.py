@@ -236,12 +236,12 @@ def metrics(drift, **more):
 @pytest.mark.parametrize(
     ("numbers", "words"),
     [
-        (metrics(-0.48, history=[{"note": "", "about": ABOUT}]), "lost 48% of its mass; take more steps per frame"),
-        (metrics(-0.06), "warning: the smoke lost 6% of its mass; a finer grid"),
-        (metrics(0.07), "warning: the smoke gained 7% of its mass"),
-        (metrics(-0.3, liquid={}), "warning: the liquid lost 30% of its volume; take more steps"),
-        (metrics(-0.6, mass_may_change=["domain.boundary"]), "60% of the smoke left through open sides or was lost"),
-        (metrics(0.6, mass_may_change=["domain.boundary"]), "warning: the smoke gained 60%"),
+        (metrics(-0.48, history=[{"note": "", "about": ABOUT}]), "lost 48 % of its mass; take more steps per frame"),
+        (metrics(-0.06), "warning: the smoke lost 6 % of its mass; a finer grid"),
+        (metrics(0.07), "warning: the smoke gained 7 % of its mass"),
+        (metrics(-0.3, liquid={}), "warning: the liquid lost 30 % of its volume; take more steps"),
+        (metrics(-0.6, mass_may_change=["domain.boundary"]), "60 % of the smoke left through open sides or was lost"),
+        (metrics(0.6, mass_may_change=["domain.boundary"]), "warning: the smoke gained 60 %"),
         (metrics(-0.6, mass_may_change=["control.equalise"]), None),
         (metrics(0.049), None),
     ],

@@ -87,7 +87,7 @@ def execute(block: Block) -> dict:
 @pytest.mark.parametrize("block", PYTHON, ids=str)
 def test_python_runs(block, at_work):
     names = execute(block)
-    if "again" in names:
+    if {"live", "again"} <= names.keys():
         assert names["live"].frame == 64
         assert np.array_equal(names["again"].markers(), names["live"].markers())
     for build_case in names.get("ENTRY", {}).values():

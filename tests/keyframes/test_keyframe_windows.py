@@ -21,7 +21,13 @@ def scene(frames, *keys, hold=0, memory=None):
     entries = [SimpleNamespace(frame=frame, hold=0) for frame in keys]
     entries[-1].hold = hold
     wanted = {"keyframes": entries, "pictures": [], "flows": [], "edit": None}
-    engine = {"grid": Grid((8, 8)), "dtype": np.dtype("f4"), "densities": {"density": 0}, "steps_per_frame": 1}
+    engine = {
+        "grid": Grid((8, 8)),
+        "dtype": np.dtype("f4"),
+        "densities": {"density": 0},
+        "carried": ("density",),
+        "steps_per_frame": 1,
+    }
     return SimpleNamespace(frames=frames, memory_limit_bytes=memory, **wanted, **engine)
 
 

@@ -194,7 +194,7 @@ def test_an_unfinished_run_is_refused(tmp_path):
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     with pytest.raises(KeyfluidError, match=r"run: is not finished \(stopped\); finish it first: keyfluid resume"):
         tidy(tmp_path / "run")
-    with pytest.raises(KeyfluidError, match="--keep all: is not a choice; use film or scene"):
+    with pytest.raises(KeyfluidError, match="--keep all: is not possible; use film or scene"):
         tidy(tmp_path / "run", "all")
     after = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     assert {p: c for p, c in after.items() if p.name != ".keyfluid"} == {

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from itertools import accumulate
 
 import pytest
-from run_scenes import BUSY, STILL
+from run_scenes import BUSY
 
 import keyfluid
 from keyfluid.controllers.optimised.record import SearchWork
-from keyfluid.runs import expected, outputs
+from keyfluid.runs import expected
 from keyfluid.runs.expected import Report, expected_seconds, known_pace, method_seconds
 from keyfluid.runs.progress import Progress, Reporter
 from keyfluid.runs.run import plan_run, run_problem
@@ -197,18 +196,3 @@ def test_an_estimate_names_all_phases_and_leaves_nothing(tmp_path):
     again = keyfluid.run(scene)
     for one, other in zip(result.frames, again.frames, strict=True):
         assert one.densities["density"].tobytes() == other.densities["density"].tobytes()
-
-
-def test_the_report_has_the_numbers_of_the_result(tmp_path, monkeypatch):
-    """Outputs come first, so that both have their seconds and their memory."""
-    shown = []
-
-    def kept(path, report):
-        shown.append(dict(report.metrics))
-        path.write_text("report")
-
-    monkeypatch.setattr(outputs, "write_report", kept)
-    result = keyfluid.run(STILL, tmp_path / "run")
-    stored = json.loads((tmp_path / "run" / "result.json").read_text())
-    for name in ("status", "seconds", "peak_memory_mb", "mass_drift"):
-        assert shown[-1][name] == stored[name] == result.metrics[name]

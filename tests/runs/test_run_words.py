@@ -110,14 +110,14 @@ def test_a_search_that_ran_out_of_iterations_says_so():
     for count, said in ((5, True), (4, False)):
         last = [{"iteration": 9 + i, "stage": 1, "window": 0, "error": 0.5} for i in range(count + 1)]
         words = " ".join(scored(problem, without(problem, "KEY"), [*first, *last, {"frame": 3}]).words)
-        assert ("used up its 5 iterations" in words) is said
+        assert ("used all of its 5 iterations" in words) is said
         assert ("control.iterations = 10" in words) is said
 
 
 def test_a_bound_that_is_undercut_is_still_named():
     problem = built()
     low, near = (scored(problem, problem.keyframes[0].target * 0.9, relative_error=e, bound=0.3) for e in (0.2, 0.31))
-    assert any("can't get below an error of 0.30; this is below it, by blur, sources" in line for line in low.words)
+    assert any("can't get below an error of 0.30; this run did, through blur, sources" in line for line in low.words)
     assert any("can't get below an error of 0.30" in line for line in near.words)
     assert not any("no flow" in line for line in low.words + near.words)
 

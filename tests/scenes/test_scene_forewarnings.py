@@ -41,9 +41,9 @@ def test_a_plain_scene_has_none():
 def test_keyframes_that_nothing_steers_to():
     (line,) = warnings(key(20, 'shape = "disk"\ncenter = [0.6, 0.5]'))
     assert line.startswith('keyframe: method "none" steers nothing')
-    assert 'control.method to "spectral"' in line
+    assert 'control.method = "spectral"' in line
     (line,) = warnings(key(20, 'shape = "disk"\ncenter = [0.6, 0.5]'), fluid="liquid")
-    assert 'control.method to "adjoint"' in line
+    assert 'control.method = "adjoint"' in line
 
 
 def test_the_bound_is_that_of_a_rearrangement():
@@ -92,7 +92,7 @@ def test_a_thin_obstacle(resolution, need):
     assert len(found) == (need is not None)
     if need is not None:
         assert found[0].startswith("obstacle[0]: is ")
-        assert f"domain.resolution = {need} or a thicker body would do" in found[0]
+        assert f"set domain.resolution = {need}, or make it thicker" in found[0]
         assert not [w for w in warnings(box, "[1.0, 1.0, 1.0]", need) if "thick" in w]
 
 
@@ -100,7 +100,7 @@ def test_a_thin_body_and_a_thin_ring():
     for body in ('shape = "box"\nsize = [0.4, 0.03]', 'shape = "ring"\nradius = 0.2\nthickness = 0.03'):
         found = [w for w in warnings(f"[[source]]\n{body}\n") if "thick" in w]
         assert found == ["source[0]: is 0.96 cells thick, less than 2, and will hardly keep its shape; "
-                         "domain.resolution = 67 or a thicker body would do"] or "ring" in body  # fmt: skip
+                         "set domain.resolution = 67, or make it thicker"] or "ring" in body  # fmt: skip
         assert len(found) == 1
 
 
@@ -108,7 +108,7 @@ def test_a_source_inside_an_obstacle_gives_what_lies_outside():
     wall = '[[obstacle]]\nshape = "box"\ncenter = [0.5, 0.1]\nsize = [1.0, 0.2]\n'
     vent = '[[source]]\nshape = "box"\ncenter = [0.5, 0.2]\nsize = [0.3, 0.2]\nrate = 1.0\n'
     problem = build(load_scene(SCENE.format(more=wall + vent, size="[1.0, 1.0]", resolution=40, fluid="smoke")))
-    assert "source[0]: 50 % of it lies inside an obstacle and gives nothing" in problem.warnings
+    assert "source[0]: 50 % of it lies inside an obstacle and emits nothing" in problem.warnings
     emission = problem.sources[0]
     assert emission.emitted(12, 24.0, problem.grid.spacing) == pytest.approx(0.5 * 0.3 * 0.1, rel=1e-6)
     with pytest.raises(KeyfluidError, match=r"source\[0\].shape: lies inside an obstacle"):

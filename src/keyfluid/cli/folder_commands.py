@@ -125,7 +125,7 @@ def tidy(
     folder: Folder,
     keep: Annotated[str, typer.Option(help="film or scene; see output.keep.")] = "film",
 ) -> None:
-    """Make the folder of a finished run smaller: no optimiser's memory, packed frames; or no frames at all."""
+    """Make the folder of a finished run smaller: drop the optimiser's memory and pack the frames, or drop them too."""
     from keyfluid.runs.estimate import size_words
     from keyfluid.runs.tidy import tidy as tidied
 

@@ -34,7 +34,7 @@ Preview = Annotated[
     int | None,
     typer.Option(
         metavar="[RESOLUTION]",
-        help="Run on a coarser grid and draw a draft; without a number: half the scene's resolution.",
+        help="Run on a coarser grid and draw a draft film; without a number: half the scene's resolution.",
     ),
 ]
 Start = Annotated[
@@ -226,7 +226,7 @@ def _run_scene(
     watched: tuple[Path, Sequence[str]] | None = None,
 ) -> tuple[RunResult, Path]:
     from keyfluid.cli.progress import Display, StopSwitch
-    from keyfluid.kernels.compiling import when_compiling
+    from keyfluid.runs.compiling import when_compiling
     from keyfluid.runs.estimate import compiling_line, estimate
     from keyfluid.runs.progress import after_a_second
     from keyfluid.runs.run import choose_threads, plan_run, run_problem

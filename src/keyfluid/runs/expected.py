@@ -15,8 +15,8 @@ from typing import NamedTuple
 from keyfluid.controllers import controller_for
 from keyfluid.controllers.method import Plan
 from keyfluid.controllers.shell import Stopped
-from keyfluid.kernels.compiling import clock_without_compilation
 from keyfluid.problem import FrameRecord
+from keyfluid.runs.compiling import clock_without_compilation
 from keyfluid.runs.estimate import likely_steps
 from keyfluid.runs.new_folder import new_folder
 from keyfluid.runs.output_costs import output_seconds
@@ -50,7 +50,7 @@ def expected_seconds(problem: BuiltScene, plan: Plan, should_stop: Callable[[], 
             with suppress(Stopped):
                 controller_for(problem.method).trial(plan, RunShell(recorder, timed))
             if not recorder.metas:
-                recorder.frame(FrameRecord(0, {**problem.densities, "velocity": problem.velocity}))
+                recorder.frame(FrameRecord(0, problem.start))
             outputs = output_seconds(problem, recorder.frames, recorder.last_frame)
             steps = [len(meta["step_seconds"]) for meta in recorder.metas.values() if meta["index"] > 0]
         finally:

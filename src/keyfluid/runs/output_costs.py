@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from keyfluid.kernels.compiling import clock_without_compilation
 from keyfluid.render import save_png, video_available, write_gif, write_mp4, write_webp
+from keyfluid.runs.compiling import clock_without_compilation
 from keyfluid.runs.drawing import START, workers_for
 from keyfluid.runs.frames import Frames
 from keyfluid.runs.mesh_files import write_mesh

@@ -243,11 +243,11 @@ def versions() -> dict[str, str]:
 
 
 def strip_frames(available: list[int], keys: list[int]) -> list[int]:
-    """Frames at even distances, and keyframes in the place of those that are next to one."""
+    """The first frame, frames at even distances, and keyframes in the place of those that are next to one."""
     even = thinned(available, STRIP_FRAMES)
     shown = thinned(sorted(set(keys)), STRIP_FRAMES)
     near = 0.5 * (available[-1] - available[0]) / max(len(even) - 1, 1)
-    return sorted({*shown, *(frame for frame in even if all(abs(frame - key) > near for key in shown))})
+    return sorted({*shown, *(frame for frame in even if all(abs(frame - key) > near for key in shown)), available[0]})
 
 
 class _Chosen(Sequence[np.ndarray]):

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from keyfluid.controllers.optimised.settings import AdjointSettings, OptimisedSettings, SearchNumbers, SpectralSettings
+from keyfluid.controllers.optimised.stages import begins_blurred
 from keyfluid.controllers.particles.settings import ParticleNumbers, ParticleSettings
 from keyfluid.controllers.spacetime.settings import SpacetimeSettings
 from keyfluid.controllers.target.settings import TargetNumbers, TargetSettings
@@ -85,15 +86,15 @@ def _of_the_method(problem: BuiltScene, worst: Finding, history: Sequence[Mappin
         yield Remedy("control.r", max(0.1 * control.r, 1e-3))
         yield Remedy("control.iterations", min(2 * control.iterations, 1000))
     else:
-        yield Remedy("control.method", "adjoint" if problem.scene.liquid is not None else "spectral")
+        yield Remedy("control.method", problem.scene.fluid.steered_by)
 
 
 def _optimised(
     problem: BuiltScene, control: OptimisedSettings, worst: Finding, history: Sequence[Mapping[str, Any]]
 ) -> Iterator[Remedy]:
-    numbers, liquid = SearchNumbers.of(problem), problem.scene.liquid is not None
+    numbers, usual = SearchNumbers.of(problem), problem.fluid.search(problem)
     far = bool(worst.empty_parts) or worst.missing > FAR
-    if far and not liquid and numbers.gamma in ("auto", "none"):
+    if far and not usual.own_gamma and not begins_blurred(problem, numbers):
         yield Remedy("control.gamma", "blur")
     if at_limit(problem, history) is not None:
         yield Remedy("control.iterations", 2 * numbers.iterations)
@@ -107,18 +108,17 @@ def _optimised(
         finer = 0.5 * numbers.spacing
         if finer >= 1.5 * problem.grid.spacing:
             yield Remedy("control.spacing", float(f"{finer:.3g}"))
-        elif not liquid:
+        elif not usual.own_gamma:
             yield Remedy("control.basis", "dense")
-    if liquid and abs(worst.score["mass_ratio"] - 1) > 0.1:
+    if usual.sources and abs(worst.score["mass_ratio"] - 1) > 0.1:
         yield Remedy("control.sources", True)
 
 
 def _target(problem: BuiltScene, control: TargetSettings, worst: Finding) -> Iterator[Remedy]:
-    liquid = problem.scene.liquid is not None
-    numbers = TargetNumbers.of(problem)
-    if not liquid and worst.stray <= worst.missing and numbers.reach < 0.6:
+    surface, numbers = problem.fluid.drawn_as == "surface", TargetNumbers.of(problem)
+    if not surface and worst.stray <= worst.missing and numbers.reach < 0.6:
         yield Remedy("control.reach", 0.6)
-    if not liquid and worst.stray > 0.1 and control.advection != "smooth":
+    if not surface and worst.stray > 0.1 and control.advection != "smooth":
         yield Remedy("control.gathering", 2 * control.gathering or 1.0)
     yield Remedy("control.strength", max(3.0, 2 * numbers.strength))
 

@@ -35,7 +35,7 @@ _KINDS = (
     _Kind("iteration", "Error", "relative, logarithmic", {"error": "error"}, True),
     _Kind(
         "iteration", "Objective", "logarithmic",
-        {"objective": "objective", "match": "distance to the targets", "force": "penalty of the forces"}, True,
+        {"objective": "objective", "match": "distance to the targets", "force": "penalty on the forces"}, True,
     ),
     _Kind(
         "iteration", "Convergence", "relative, logarithmic",

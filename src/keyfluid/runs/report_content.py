@@ -38,9 +38,9 @@ def tiles(result: Result) -> list[tuple[str, Cell, str]]:
         found = [
             ("Error", plain(worst["relative_error"]), f"worst{of_many}; 0 is perfect" if of_many else "0 is perfect"),
             ("Overlap", plain(thin["iou"]), f"least{of_many}; 1 is perfect" if of_many else "1 is perfect"),
-            ("Amount at the target", percent(odd["mass_ratio"]), "of what the target has"),
+            ("Amount at the target", percent(odd["mass_ratio"]), "of what the target needs"),
         ]
-    found.append(("Change of mass", signed_percent(result["mass_drift"]), "over the whole run"))
+    found.append(("Change in mass", signed_percent(result["mass_drift"]), "over the whole run"))
     return [
         *found,
         ("Time", duration(result["seconds"]), "computing and drawing"),
@@ -159,7 +159,7 @@ def megabytes(count: float) -> Number:
 _NAMES: dict[str, tuple[str, Callable[[Any], Cell]]] = {
     "method": ("Method", str),
     "status": ("Status", str),
-    "mass_drift": ("Change of mass", signed_percent),
+    "mass_drift": ("Change in mass", signed_percent),
     "mass_left": ("Smoke that left through open sides", percent),
     "mass_may_change": ("Mass may change by", ", ".join),
     "max_divergence": (
@@ -170,7 +170,7 @@ _NAMES: dict[str, tuple[str, Callable[[Any], Cell]]] = {
     "iterations": ("Iterations", whole),
     "evaluations": ("Simulations with gradient", whole),
     "seconds": ("Time, drawing included", duration),
-    "peak_memory_mb": ("Memory, at most", megabytes),
+    "peak_memory_mb": ("Peak memory", megabytes),
     "threads": ("Threads", whole),
 }
 _ONLY_IF_ANY = ("iterations", "evaluations")

@@ -41,7 +41,7 @@ def keep_only(folder: RunFolder, scene: Scene, keep: str) -> None:
 def tidy(path: str | Path, keep: str = "film") -> tuple[int, int]:
     """Reduce the folder of a finished run; bytes of its files now and before. Raises if the run is not finished."""
     if keep not in KEPT:
-        raise KeyfluidError(f"--keep {keep}: is not a choice; use {' or '.join(KEPT)}")
+        raise KeyfluidError(f"--keep {keep}: is not possible; use {' or '.join(KEPT)}")
     folder = RunFolder.open(path)
     try:
         assert folder.owned is not None

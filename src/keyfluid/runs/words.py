@@ -67,7 +67,7 @@ def verdict(
     if missed:
         limit = at_limit(problem, history)
         if limit is not None:
-            lines.append(f"the search used up its {limit} iterations before it came to rest")
+            lines.append(f"the search used all of its {limit} iterations without converging")
         tries = remedies(problem, worst, history)
         lines += [f"try {', or '.join(map(str, tries))}"] if tries else []
     return Verdict(missed == 0, lines)
@@ -105,7 +105,7 @@ def _whereabouts(problem: BuiltScene, worst: Finding) -> list[str]:
     if not several and worst.hole is not None and worst.missing > 0.05:
         sentence.append(f"most of it around {_place(worst.hole)}")
     if worst.stray > 0.1:
-        sentence.append(f"{100 * worst.stray:.0f} % of the {fluid} is outside of it")
+        sentence.append(f"{100 * worst.stray:.0f} % of the {fluid} is outside it")
     return ["; ".join(sentence)] if sentence else []
 
 
@@ -120,9 +120,9 @@ def _mass(problem: BuiltScene, worst: Finding, drift: float, left: float) -> lis
     if abs(drift) > 0.05:
         why.append(f"the simulation {'lost' if drift < 0 else 'gained'} {100 * abs(drift):.0f} %")
     if any(not source.exact and source.field == worst.key.field for source in problem.sources):
-        why.append("a source that holds a density gives what the flow takes from it (`rate` makes it known)")
+        why.append("a source that holds a density emits as much as the flow carries off (`rate` sets the amount)")
     amount = f"{100 * ratio:.0f} % of" if ratio < 1 else f"{ratio:.2g} times"
-    return [f"there is {amount} the {fluid} that the target holds{': ' if why else ''}{', and '.join(why)}"]
+    return [f"there is {amount} the {fluid} that the target needs{': ' if why else ''}{', and '.join(why)}"]
 
 
 def _bound(problem: BuiltScene, worst: Finding) -> list[str]:
@@ -131,11 +131,11 @@ def _bound(problem: BuiltScene, worst: Finding) -> list[str]:
         return []
     if error < bound:
         return [
-            f"a rearrangement of the {fluid} can't get below an error of {bound:.2f}; this is below it, by blur, "
+            f"a rearrangement of the {fluid} can't get below an error of {bound:.2f}; this run did, through blur, "
             "sources or partly filled cells"
         ]
     if worst.bounded:
-        return [f"a rearrangement of the {fluid} can't get below an error of {bound:.2f}: control alone hardly helps"]
+        return [f"a rearrangement of the {fluid} can't get below an error of {bound:.2f}: more control hardly helps"]
     return []
 
 

@@ -146,12 +146,9 @@ class SearchRecord(Watch):
         if bound is not None and self._error is not None and self._error <= bound + 0.03:
             return f"{state.stalled}; the smoke is as close as a rearrangement of it can be"
         if _mass_gap(problem) > 0.05:
-            return (
-                f"{state.stalled}; the targets do not hold the mass that is there: see keyframe.mass "
-                '("resize" makes them)'
-            )
+            return f'{state.stalled}; the targets need another mass than the smoke has: set keyframe.mass = "resize"'
         if state.iteration == 0:
-            return f'{state.stalled}; the smoke does not feel the target from so far: try gamma = "blur"'
+            return f'{state.stalled}; the target is too far off to attract the smoke: try control.gamma = "blur"'
         return state.stalled
 
 

@@ -70,6 +70,11 @@ def _levels(problem: Problem, coarse: int) -> list[Problem]:
     return [*levels, problem]
 
 
+def begins_blurred(problem: Problem, settings: SearchNumbers) -> bool:
+    """Whether the first stage compares blurred densities."""
+    return _blurs(problem, settings, plan_windows(problem, "all")[0], first=True)[0] > 0
+
+
 def _blurs(problem: Problem, settings: SearchNumbers, window: Window, first: bool) -> tuple[float, ...]:
     """Widths of gamma, one stage each. "auto" blurs in the very first stages, and only smoke that must go far: where
     smoke and target do not meet, moving smoke changes nothing, and dissolving it is the nearest way down."""

@@ -194,11 +194,11 @@ class ParticleSimulation:
             if wind is not None:
                 for cloud in free:
                     cloud.control.drift(lattice, wind, dt)
-            self._leave_bodies(end)
         with self._timed("redistribute markers"):
             for cloud in self.clouds:
                 share = settings.redistributions * cloud.markers.count // max(self.marker_count, 1)
                 cloud.redistribute(self.steps, self.packed, lattice, share)
+            self._leave_bodies(end)
         with self._timed("marker density"):
             for cloud in self.clouds:
                 cloud.measure()

@@ -71,7 +71,7 @@ def _pictures(tables: dict[str, list[dict[str, Any]]]) -> dict[str, ColourPictur
                 except KeyfluidError as error:
                     raise SceneErrors([SceneError(f"{table}[{i}].image", " ".join(str(error).split()))]) from None
     if not found:
-        fault = "no start, source or keyframe is an image without `field`; give one, or leave this key out"
+        fault = "no start, source or keyframe is an image without `field`; add one, or remove this key"
         raise SceneErrors([SceneError("smoke.colours", fault)])
     return found
 

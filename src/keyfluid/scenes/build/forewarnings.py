@@ -37,10 +37,10 @@ def unsteered(scene: Scene) -> Iterator[str]:
         return
     for name in ("keyframe", "picture", "flow"):
         if getattr(scene, name):
-            use = '"adjoint"' if scene.liquid is not None or name != "keyframe" else '"spectral"'
+            use = scene.fluid.steered_by if name == "keyframe" else "adjoint"
             yield (
-                f'{name}: method "none" steers nothing, so the run only measures how far away it ends; '
-                f"set control.method to {use}, say"
+                f'{name}: method "none" steers nothing, so the run only measures how far off it ends; '
+                f'set control.method = "{use}", for example'
             )
             return
 
@@ -54,8 +54,8 @@ def bright_border(path: str, body: PlacedBody, inverted: bool | None) -> Iterato
     if float(np.median(border)) > _BRIGHT:
         change = "remove invert" if inverted else "set invert = true"
         yield (
-            f"{path}.image: its border is bright, and bright is smoke, so the paper would become smoke and not the "
-            f"drawing; {change}, or give the picture an alpha channel"
+            f"{path}.image: its border is bright, and bright means smoke, so the paper would become smoke instead of "
+            f"the drawing; {change}, or give the picture an alpha channel"
         )
 
 
@@ -93,7 +93,7 @@ def changing_volume(keyframes: Sequence[Keyframe], present: Callable[[Keyframe],
             resize = ", or mass = 'resize'" if first.path != last.path else ""
             yield (
                 f"{paths}: the target's volume changes by a factor of {growth:.2g} between frames {first.frame} and "
-                f"{last.frame}, and the {fluid}'s does not: it will be packed or turn to fog; give targets of one "
+                f"{last.frame}, but the {fluid}'s does not: it will be squeezed or thin out; use targets of equal "
                 f"volume{resize}"
             )
 
@@ -108,8 +108,8 @@ def _thin(path: str, thickness: float | None, grid: Grid, resolution: int, least
     cells = thickness / grid.spacing
     if cells < least:
         need = math.ceil(resolution * least / cells) if cells > 0.02 else None
-        would = f"domain.resolution = {need} or a thicker body would do" if need else "make it thicker"
-        yield f"{path}: is {cells:.2g} cells thick, less than {least:.0f}, and will hardly keep its shape; {would}"
+        change = f"set domain.resolution = {need}, or make it thicker" if need else "make it thicker"
+        yield f"{path}: is {cells:.2g} cells thick, less than {least:.0f}, and will hardly keep its shape; {change}"
 
 
 def _thickness(source: AnalyticShape | Mesh, placement: Placement, grid: Grid) -> float | None:

@@ -200,7 +200,7 @@ class TargetMaker:
         self._warn_of_strokes(path, body)
         if any(not source.exact for source in plan.sources):
             self.warnings.append(
-                f"{path}: how much a source with held density gives is estimated; with `rate` it is known"
+                f"{path}: the amount from a source that holds a density is only estimated; `rate` makes it known"
             )
         for frame in range(entry.frame, (entry.until or entry.frame) + 1):
             self._add_frame(entry, path, body, plan, solids, rule, frame)
@@ -264,9 +264,10 @@ class TargetMaker:
         """What to do about a keyframe that has no room for the fluid; a liquid can't be thinned."""
         if not isinstance(error, NoRoom):
             return ""
-        if self.scene.liquid is not None:
-            return "; use less liquid or another center"
-        return "; use less smoke, another center or mass = 'match'"
+        fluid = self.scene.fluid
+        return f"; use less {fluid.table}" + (
+            ", another center or mass = 'match'" if fluid.thinned else " or another center"
+        )
 
     def _warn_of_strokes(self, path: str, body: PlacedBody) -> None:
         width = body.stroke_cells(self.grid)
@@ -274,7 +275,7 @@ class TargetMaker:
             need = math.ceil(self.scene.domain.resolution * LEAST_STROKE / max(width, 0.05))
             self.warnings.append(
                 f"{path}.text: strokes are {width:.1f} cells wide, thinner than {LEAST_STROKE:.0f}; "
-                f"domain.resolution = {need} or larger letters would do"
+                f"set domain.resolution = {need}, or make the letters larger"
             )
 
     def _covered(self, path: str, body: PlacedBody, drawn: np.ndarray, solids: Obstacles, time: float) -> float:

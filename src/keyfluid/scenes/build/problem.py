@@ -245,7 +245,7 @@ class _Builder:
         if lost > 1 - 1e-9:
             raise KeyfluidError("lies inside an obstacle; move one of them")
         if lost > 0.01:
-            self.warnings.append(f"{path}: {100 * lost:.0f} % of it lies inside an obstacle and gives nothing")
+            self.warnings.append(f"{path}: {100 * lost:.0f} % of it lies inside an obstacle and emits nothing")
         return np.where(solid, 0.0, mask)
 
     def _starts(self) -> list[tuple[int, PlacedBody]]:

@@ -59,7 +59,7 @@ def wind_warnings(scene: Scene) -> list[str]:
         if walls and free and entry.mask is None:
             across = " and ".join(walls)
             lines.append(
-                f"wind[{i}].velocity: its part along {across} does nothing between walls; "
+                f"wind[{i}].velocity: its component along {across} does nothing between walls; "
                 f"set {open_sides(scene, walls)}, or make it 0"
             )
     return lines

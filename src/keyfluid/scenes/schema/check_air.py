@@ -55,7 +55,7 @@ def _methods(scene: Scene) -> Iterator[SceneError]:
         return
     for key in ("drag", "dissipation"):
         if getattr(scene.smoke, key) != 0:
-            yield SceneError(f"smoke.{key}", f'method "{method}" has none; remove it, or use another method')
+            yield SceneError(f"smoke.{key}", f'method "{method}" has no {key}; remove it, or use another method')
     starts = scene.smoke.initial
     paths = [f"smoke.initial[{i}]" if len(starts) > 1 else "smoke.initial" for i in range(len(starts))]
     warm = [path for path, start in zip(paths, starts) if start.temperature is not None]

@@ -313,8 +313,9 @@ def _camera(scene: Scene) -> Iterator[SceneError]:
 
 
 def _grids(scene: Scene) -> Iterator[SceneError]:
-    liquid = scene.liquid is not None
-    of, has = ("a liquid", "surface") if liquid else ("smoke", "density")
+    missing, instead = scene.fluid.no_grids
     for kind in scene.output.grids or ():
-        if kind in (("density", "colour") if liquid else ("surface",)):
-            yield SceneError("output.grids", f'"{kind}" is not a grid of {of}; remove it, or use "{has}"')
+        if kind in missing:
+            yield SceneError(
+                "output.grids", f'"{kind}" is not a grid of {scene.fluid.table}; remove it, or use "{instead}"'
+            )

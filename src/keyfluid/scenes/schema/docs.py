@@ -90,7 +90,7 @@ Where the bound |sort(rho0) - sort(rho*)| / |rho*| of a keyframe is high, keyflu
 rearrangement of the smoke has a smaller relative error. Blur, sources and cells that are filled in part are not
 rearrangements, and a run can end below it. It also warns of keyframes that nothing steers to (`method = "none"`), of
 targets whose volume changes from keyframe to keyframe, of pictures with a bright border (paper, not smoke), of bodies
-thinner than the grid can hold and of text with strokes thinner than 5 cells, with the resolution that would do.
+thinner than the grid can hold and of text with strokes thinner than 5 cells, with the resolution to use.
 """
 
 _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [

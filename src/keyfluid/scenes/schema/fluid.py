@@ -24,12 +24,18 @@ class FluidTable(Table):
     colour_key the key path of the colour of one of its fields, by the field's number
     reserved   names that its fields can't have
     reusable   whether other scenes can take frames of its runs, or edit them
+    steered_by the method to recommend for its keyframes
+    thinned    whether a keyframe's density may be lowered to fit (mass = "match")
+    no_grids   kinds of VDB grids that it does not have, and the one that takes their place
     """
 
     table: ClassVar[str]
     colour_key: ClassVar[str]
     reserved: ClassVar[tuple[str, ...]] = ()
     reusable: ClassVar[bool] = False
+    steered_by: ClassVar[str]
+    thinned: ClassVar[bool] = False
+    no_grids: ClassVar[tuple[tuple[str, ...], str]]
 
     @field_validator("initial", mode="before", check_fields=False)
     @classmethod

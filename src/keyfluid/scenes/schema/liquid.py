@@ -44,6 +44,8 @@ class LiquidTable(FluidTable):
     dissipation: ClassVar[float] = 0.0
     colours: ClassVar[None] = None
     colour_key: ClassVar[str] = "liquid.colour"
+    steered_by: ClassVar[str] = "adjoint"
+    no_grids: ClassVar[tuple[tuple[str, ...], str]] = (("density", "colour"), "surface")
 
     initial: Annotated[list[LiquidInitial], no_more_than(MOST_BODIES)] = Field(
         default=[], description="what is there at the start: a table, or several ([[liquid.initial]])"

@@ -255,7 +255,7 @@ class FlowEntry(Table):
     """How the air should move at a frame, in a region: for the methods adjoint and spectral."""
 
     frame: Frame = Field(..., description="when: 1 to time.frames")
-    velocity: Vector = Field(..., description="wanted in the region, m/s; zeros ask for rest")
+    velocity: Vector = Field(..., description="to reach in the region, m/s; zeros mean rest")
     mask: Mask | None = Field(default=None, description="only this region counts; default: everywhere")
     weight: NotNegative = Field(
         default=1.0,

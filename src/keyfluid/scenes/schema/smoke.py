@@ -83,6 +83,9 @@ class SmokeTable(FluidTable):
     colour_key: ClassVar[str] = "smoke.field[{}].colour"
     reserved: ClassVar[tuple[str, ...]] = ("vel", "velocity", "force", "target", "temperature", "Cd", "surface")
     reusable: ClassVar[bool] = True
+    steered_by: ClassVar[str] = "spectral"
+    thinned: ClassVar[bool] = True
+    no_grids: ClassVar[tuple[tuple[str, ...], str]] = (("surface",), "density")
 
     initial: Annotated[list[Initial], no_more_than(MOST_BODIES)] = Field(
         default=[], description="what is there at the start: a table, or several ([[smoke.initial]])"
