@@ -20,7 +20,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TOP = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md")
+PAGES = [*(ROOT / name for name in TOP), *sorted((ROOT / "docs").rglob("*.md"))]
 LANGUAGES = ("python", "toml", "sh", "{eval-rst}", "")
 COMMENT = re.compile(r"<!-- code: (.*) -->")
 PROGRAMS = ("keyfluid ", "make ", "python ")
