@@ -29,7 +29,17 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "keyfluid"
-IN_SDIST = ("pyproject.toml", "LICENSE", "README.md", "CITATION.cff", "Makefile", "requirements.lock", "tests", "docs")
+IN_SDIST = (
+    "pyproject.toml",
+    "LICENSE",
+    "README.md",
+    "CITATION.cff",
+    "Makefile",
+    "requirements.lock",
+    "tests",
+    "docs",
+    "examples",
+)
 
 
 def source_version() -> str:

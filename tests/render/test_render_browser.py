@@ -13,8 +13,8 @@ from keyfluid.render import RunReport, write_report
 from keyfluid.render.chart import Band, Chart
 from keyfluid.render.flipbook import flipbook
 from keyfluid.render.page import page
-from keyfluid.render.player import Film, player
-from keyfluid.render.report import Number, Table
+from keyfluid.render.player import PlayerFilm, player
+from keyfluid.render.report import Number, ScoreTable
 
 FRAMES, SIDE = 6, 64
 EMPTY = np.full((SIDE, SIDE, 3), 20, np.uint8)
@@ -44,8 +44,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         subtitle="smoke",
         words=["41 % of the word's smoke is missing; nothing reached KEY."],
         tiles=[("Error", Number(0.1, "0.100"), "0 is perfect")] * 6,
-        player=player([Film(book, (4,))], 2.0, FRAMES - 1, 4, True),
-        keyframes=Table(["Frame", *["Number"] * 8], [["4", *["0.123"] * 8]], "words " * 40),
+        player=player([PlayerFilm(book, (4,))], 2.0, FRAMES - 1, 4, True),
+        keyframes=ScoreTable(["Frame", *["Number"] * 8], [["4", *["0.123"] * 8]], "words " * 40),
         charts=[Chart("Error", {"error": ([0, 9], [1, 0.1])}, "iteration", "", True, [Band(0, 9, "stage 1")])] * 3,
         scene_text="key = 'a long line' " * 30,
         facts={"a name": "a value"},
@@ -161,8 +161,8 @@ def test_the_policy_stops_a_script_that_slipped_in(browser: Browser, report: Pat
 
 
 def test_films_run_in_step(browser: Browser, tmp_path: Path) -> None:
-    whole = Film(flipbook([filled(20 + 30 * k) for k in range(7)], range(7), 10**6))
-    third = Film(flipbook([filled(20 + 30 * k) for k in (0, 3, 6)], (0, 3, 6), 10**6))
+    whole = PlayerFilm(flipbook([filled(20 + 30 * k) for k in range(7)], range(7), 10**6))
+    third = PlayerFilm(flipbook([filled(20 + 30 * k) for k in (0, 3, 6)], (0, 3, 6), 10**6))
     path = tmp_path / "two.html"
     path.write_text(page("two", player([whole, third], 24.0, 6, 0, True), ("player.js",)), encoding="utf-8")
     browser.open(path)

@@ -12,8 +12,8 @@ import pytest
 from keyfluid.render import RunReport, write_report
 from keyfluid.render.chart import Band, Chart, line_chart, log_ticks, round_ticks
 from keyfluid.render.flipbook import flipbook
-from keyfluid.render.player import Film, player
-from keyfluid.render.report import FILM_BYTES, MOST_BYTES, Number, Table
+from keyfluid.render.player import PlayerFilm, player
+from keyfluid.render.report import FILM_BYTES, MOST_BYTES, Number, ScoreTable
 
 NASTY = "</script><script>alert(\"x\")</script> & 'quotes'"
 VOID = {"meta", "img", "br", "link", "input", "hr"}
@@ -51,14 +51,14 @@ def noise(count: int, side: int) -> list[np.ndarray]:
 
 def report(tmp_path: Path) -> tuple[str, Page]:
     pictures = noise(3, 8)
-    film = Film(flipbook(pictures[:2], [0, 4], 10_000, extras=pictures[1:]), (4,))
+    film = PlayerFilm(flipbook(pictures[:2], [0, 4], 10_000, extras=pictures[1:]), (4,))
     content = RunReport(
         NASTY,
         subtitle=NASTY,
         words=(NASTY, "41 % is missing"),
         tiles=[(NASTY, Number(0.123456, NASTY), NASTY)],
         player=player([film], 24.0, 4, 4, True),
-        keyframes=Table([NASTY], [[NASTY], [None]], NASTY, [[NASTY]], NASTY),
+        keyframes=ScoreTable([NASTY], [[NASTY], [None]], NASTY, [[NASTY]], NASTY),
         charts=[Chart(NASTY, {NASTY: ([0, 1, 2], [1.0, 0.1, 0.001])}, NASTY, NASTY, bands=[Band(0, 2, NASTY)])],
         constant=[NASTY],
         facts={NASTY: NASTY, "missing": None},
@@ -122,7 +122,7 @@ def test_a_long_film_that_hardly_compresses_stays_within_the_limit(tmp_path: Pat
     assert book.nbytes <= FILM_BYTES
     assert {0, 97, 239} <= set(book.frames)
     assert 40 < len(book.frames) < 240
-    content = RunReport("film", player=player([Film(book, (97,))], 24.0, 239, 97, True))
+    content = RunReport("film", player=player([PlayerFilm(book, (97,))], 24.0, 239, 97, True))
     write_report(tmp_path / "report.html", content)
     assert (tmp_path / "report.html").stat().st_size < MOST_BYTES
     assert f"{len(book.frames)} of 240 frames" in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from run_scenes import BUSY
 import keyfluid
 from keyfluid.controllers.optimised.record import SearchWork
 from keyfluid.runs import expected
-from keyfluid.runs.expected import Report, expected_seconds, known_pace, method_seconds
+from keyfluid.runs.expected import PaceReport, expected_seconds, known_pace, method_seconds
 from keyfluid.runs.progress import Progress, Reporter
 from keyfluid.runs.run import plan_run, run_problem
 from keyfluid.runs.time_left import METHOD, TimeLeft
@@ -115,15 +115,17 @@ def test_the_reporter_tells_the_whole_run():
 
 
 def test_a_try_ends_when_the_pace_is_known():
-    first = Report(2.0, 1, 39)
+    first = PaceReport(2.0, 1, 39)
     assert not known_pace([])
     assert not known_pace([first])
-    assert known_pace([Report(6.0, 1, 39)]), "a frame that takes this long is not repeated"
-    assert not known_pace([first, Report(2.1, 2, 38)])
-    assert known_pace([first, Report(3.0, 2, 38)])
-    assert known_pace([Report(2.0 + 0.01 * i, i, 40 - i) for i in range(1, 6)])
-    assert method_seconds([first, Report(3.0, 3, 37)]) == pytest.approx(20.0), "what loads before the first is left out"
-    assert method_seconds([Report(6.0, 1, 39)]) == pytest.approx(240.0)
+    assert known_pace([PaceReport(6.0, 1, 39)]), "a frame that takes this long is not repeated"
+    assert not known_pace([first, PaceReport(2.1, 2, 38)])
+    assert known_pace([first, PaceReport(3.0, 2, 38)])
+    assert known_pace([PaceReport(2.0 + 0.01 * i, i, 40 - i) for i in range(1, 6)])
+    assert method_seconds([first, PaceReport(3.0, 3, 37)]) == pytest.approx(20.0), (
+        "what loads before the first is left out"
+    )
+    assert method_seconds([PaceReport(6.0, 1, 39)]) == pytest.approx(240.0)
     assert method_seconds([]) == 0.0
 
 

@@ -12,8 +12,8 @@ from keyfluid.cli.wedge import Score, Wedge
 from keyfluid.io.run.layout import REPORT
 from keyfluid.render.flipbook import flipbook
 from keyfluid.render.page import page, section
-from keyfluid.render.player import SCRIPT, Film, player
-from keyfluid.render.report import Table, exact, table
+from keyfluid.render.player import SCRIPT, PlayerFilm, player
+from keyfluid.render.report import ScoreTable, exact, table
 from keyfluid.runs.pictures import Painter
 from keyfluid.runs.report_content import duration, percent, plain, thinned
 from keyfluid.runs.run import RunResult
@@ -65,7 +65,7 @@ _SORT = (
 )
 
 
-def _film(run: RunResult, shown: int, budget: int) -> Film:
+def _film(run: RunResult, shown: int, budget: int) -> PlayerFilm:
     """Frames at even distances, the one of the sheet among them, drawn small; and some targets."""
     painter, there = Painter(run.problem, _SIDE), run.frames.store.indices()
     keys = thinned(sorted({key.frame for key in run.problem.keyframes}), _MOST_TARGETS)
@@ -74,7 +74,7 @@ def _film(run: RunResult, shown: int, budget: int) -> Film:
     extras: Sequence[np.ndarray] = [*(target for _, target in targets), painter.empty(0)] if targets else []
     pictures = [painter.frame(run.frames, frame) for frame in frames]
     book = flipbook(pictures, frames, budget, _SIDE, keep=(shown, *keys), extras=extras)
-    return Film(book, tuple(frame for frame, _ in targets) if book.extras else ())
+    return PlayerFilm(book, tuple(frame for frame, _ in targets) if book.extras else ())
 
 
 def _tile(label: str, words: str, screen: str, score: Score, best: bool) -> str:
@@ -95,11 +95,11 @@ def _keys(wedge: Wedge) -> list[str]:
     return [change.partition("=")[0] for change in next(iter(wedge.variants.values()))]
 
 
-def _table(wedge: Wedge, results: Mapping[str, RunResult], scores: Mapping[str, Score]) -> Table:
+def _table(wedge: Wedge, results: Mapping[str, RunResult], scores: Mapping[str, Score]) -> ScoreTable:
     rows = []
     for label, score in scores.items():
         metrics = results[label].metrics
         amounts = [key["mass_ratio"] for key in metrics["keyframes"] if key["frame"] == score.frame]
         amount = percent(amounts[0]) if len(amounts) == 1 else None
         rows.append([wedge.words(label), plain(score.error), plain(score.iou), amount, duration(metrics["seconds"])])
-    return Table(["Run", "Error", "Overlap", "Amount", "Time"], rows)
+    return ScoreTable(["Run", "Error", "Overlap", "Amount", "Time"], rows)

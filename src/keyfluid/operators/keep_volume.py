@@ -38,7 +38,7 @@ class _Smoothed:
 
     @classmethod
     def of(cls, surface: Field, solids: Solids | None, raised: float = 0.0) -> _Smoothed:
-        """Of the level set with `raised` metres added."""
+        """Volume of the level set with `raised` metres added."""
         width = _HALF_WIDTH * surface.grid.spacing
         s = np.clip((surface.data.astype(np.float64) + raised) / width, -1.0, 1.0)
         counts = 1.0 if solids is None else solids.fluid.ravel().astype(np.float64)

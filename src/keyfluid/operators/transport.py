@@ -68,7 +68,7 @@ class Transport(Operator):
             return (inputs[0].like(step.unpadded(rho)),)
 
     def orders(self, *inputs: Field) -> list[int]:
-        """Of the series of every sub-step of `forward`."""
+        """Terms of the series of every sub-step of `forward`."""
         with one_thread_below(SERIAL_CELLS, self.grid.count):
             step, found = _Step(self, inputs), []
             rho, terms = step.rho, step.cells(2)

@@ -20,12 +20,12 @@ _ICONS = {
     "play": ("Play or pause", "M5 3l8 5-8 5z"),
     "on": ("Next frame", "M11 3v10M4 3l5 5-5 5"),
 }
-_VIEWS = {"film": "Film", "overlay": "Target over film", "difference": "Difference"}
+_VIEWS = {"film": "PlayerFilm", "overlay": "Target over film", "difference": "Difference"}
 _MOST_JUMPS = 8
 
 
 @dataclass(frozen=True)
-class Film:
+class PlayerFilm:
     """Pictures for the player. The book's extras are the targets of the frames `targets`, then the empty scene."""
 
     book: Flipbook
@@ -42,7 +42,7 @@ class Film:
 
 
 def player(
-    films: Sequence[Film],
+    films: Sequence[PlayerFilm],
     fps: float,
     last: int,
     start: int,
@@ -70,7 +70,7 @@ def player(
     )
 
 
-def _screen(index: int, film: Film) -> str:
+def _screen(index: int, film: PlayerFilm) -> str:
     width, height = film.book.size
     shown = film.book.pictures[-1]
     return (
@@ -119,7 +119,7 @@ def _jumps(targets: Sequence[int]) -> str:
     return f'<p class="jumps">Keyframes at {links}</p>'
 
 
-def _left_out(films: Sequence[Film], last: int) -> str:
+def _left_out(films: Sequence[PlayerFilm], last: int) -> str:
     """What the page does not show of the film, and where it is."""
     shown, there = max(len(film.book.frames) for film in films), last + 1
     if shown >= there:

@@ -38,7 +38,7 @@ Cell = str | Number | None
 
 
 @dataclass(frozen=True)
-class Table:
+class ScoreTable:
     """Columns with their heads, rows of cells (None: a dash); `more` rows are folded away under `more_title`."""
 
     heads: Sequence[str]
@@ -66,7 +66,7 @@ class RunReport:
     words: Sequence[str] = ()
     tiles: Sequence[tuple[str, Cell, str]] = ()
     player: str = ""
-    keyframes: Table | None = None
+    keyframes: ScoreTable | None = None
     charts: Sequence[Chart] = ()
     constant: Sequence[str] = ()
     facts: Mapping[str, Cell] | None = None
@@ -123,7 +123,7 @@ def _tiles(tiles: Sequence[tuple[str, Cell, str]]) -> str:
     return f'<dl class="tiles">{boxes}</dl>' if boxes else ""
 
 
-def table(content: Table) -> str:
+def table(content: ScoreTable) -> str:
     """The table, its note, and the rows that are folded away."""
     heads = "".join(f"<th>{escape(head)}</th>" for head in content.heads)
     parts = [_rows(heads, content.rows)]

@@ -54,7 +54,7 @@ def disk_bytes(problem: BuiltScene, plan: Plan, steps: float) -> int:
 
 
 def _fields(problem: BuiltScene, steps: float) -> float:
-    """Of one frame."""
+    """Bytes of one frame."""
     grid, item = problem.grid, problem.dtype.itemsize
     velocity = _VELOCITY
     if problem.fluid.mesh:

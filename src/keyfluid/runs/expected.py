@@ -33,7 +33,7 @@ _DEAR = 5.0
 """Seconds of a first frame from which no second one is tried."""
 
 
-class Report(NamedTuple):
+class PaceReport(NamedTuple):
     """Seconds until a method reported, without compilation, and its work done and left."""
 
     seconds: float
@@ -59,8 +59,8 @@ def expected_seconds(problem: BuiltScene, plan: Plan, should_stop: Callable[[], 
     return {METHOD: method, **outputs}
 
 
-def method_seconds(reports: list[Report]) -> float:
-    """Of all the work of a method, from its first reports."""
+def method_seconds(reports: list[PaceReport]) -> float:
+    """Seconds of all the work of a method, from its first reports."""
     if not reports:
         return 0.0
     first, last = reports[0], reports[-1]
@@ -71,7 +71,7 @@ def method_seconds(reports: list[Report]) -> float:
     return pace * (last.done + last.left)
 
 
-def known_pace(reports: list[Report]) -> bool:
+def known_pace(reports: list[PaceReport]) -> bool:
     """Whether a try has run for long enough."""
     if not reports:
         return False
@@ -87,15 +87,15 @@ class _Timed(Reporter):
     def __init__(self, should_stop: Callable[[], bool]) -> None:
         super().__init__(None, lambda: should_stop() or known_pace(self.reports))
         self._began = self._last = clock_without_compilation()
-        self.reports: list[Report] = []
+        self.reports: list[PaceReport] = []
 
     def step(self, progress: Progress, work: tuple[float, float] | None = None) -> None:
         done, left = work or (progress.done, progress.total - progress.done)
         self._last = clock_without_compilation()
-        self.reports.append(Report(self._last.since(self._began).processor, done, left))
+        self.reports.append(PaceReport(self._last.since(self._began).processor, done, left))
 
     def seconds(self) -> float:
-        """Of all the method's work: processor seconds of the reports, as many on the wall as in the whole try.
+        """Seconds of all the method's work: processor seconds of the reports, as many on the wall as in the whole try.
 
         The reports are too close together for the wall: a busy machine gives a process its turn now and then.
         """

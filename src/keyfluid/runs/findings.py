@@ -26,7 +26,7 @@ _MOST_PARTS = 40
 
 
 @dataclass(frozen=True)
-class Part:
+class TargetPart:
     """name: of a word or letter, "" for others; middle: metres."""
 
     name: str
@@ -42,7 +42,7 @@ class Finding:
     score: KeyScore
     missing: float
     stray: float
-    parts: list[Part]
+    parts: list[TargetPart]
     hole: tuple[float, ...] | None
     """Middle of the largest connected hole, if it makes up most of what is missing."""
 
@@ -53,7 +53,7 @@ class Finding:
         return self.score["iou"] >= MET_IOU and not self.empty_parts
 
     @property
-    def empty_parts(self) -> list[Part]:
+    def empty_parts(self) -> list[TargetPart]:
         return [part for part in self.parts if part.fill < EMPTY]
 
     @property
@@ -76,7 +76,7 @@ def find(grid: Grid, key: Keyframe, reached: np.ndarray, score: KeyScore) -> Fin
     )
 
 
-def _parts(grid: Grid, key: Keyframe, target: np.ndarray, common: np.ndarray) -> list[Part]:
+def _parts(grid: Grid, key: Keyframe, target: np.ndarray, common: np.ndarray) -> list[TargetPart]:
     named = key.body.parts(grid) if isinstance(key.body, PlacedBody) else []
     masks = [(name, cover > 0.5 * cover.max()) for name, cover in named]
     if not masks:
@@ -89,7 +89,7 @@ def _parts(grid: Grid, key: Keyframe, target: np.ndarray, common: np.ndarray) ->
     for name, mask in masks[:_MOST_PARTS]:
         held = float(target[mask].sum())
         if held > 0 and (name or held > _LEAST_SHARE * total):
-            found.append(Part(name, _middle(grid, target * mask), float(common[mask].sum()) / held))
+            found.append(TargetPart(name, _middle(grid, target * mask), float(common[mask].sum()) / held))
     return found
 
 

@@ -35,7 +35,7 @@ _FILM = 3
 
 
 def output_seconds(problem: BuiltScene, frames: Frames, index: int) -> dict[str, float]:
-    """Of each kind of output, in the order they are written; `index`: a frame to try them on."""
+    """Seconds of each kind of output, in the order they are written; `index`: a frame to try them on."""
     painter, count, kinds = Painter(problem), problem.frames + 1, kinds_of(problem)
     began = clock_without_compilation()
     pictures: list[Picture] = []
@@ -64,7 +64,7 @@ def output_seconds(problem: BuiltScene, frames: Frames, index: int) -> dict[str,
 
 
 def drawing_seconds(picture: float, count: int) -> float:
-    """Of `count` pictures, shared out to processes where that is done."""
+    """Seconds of `count` pictures, shared out to processes where that is done."""
     workers = workers_for(picture * (count - 1), count - 1)
     return picture * count if workers == 1 else picture + START + picture * (count - 1) / workers
 

@@ -25,8 +25,7 @@ from keyfluid.render import (
     write_webp,
 )
 from keyfluid.render.flipbook import flipbook
-from keyfluid.render.player import Film as PlayerFilm
-from keyfluid.render.player import player
+from keyfluid.render.player import PlayerFilm, player
 from keyfluid.render.report import FILM_BYTES
 from keyfluid.runs import report_content
 from keyfluid.runs.drawing import draw

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from keyfluid.io.run.result_file import KeyScore, Result
-from keyfluid.render.report import Cell, Number, Table
+from keyfluid.render.report import Cell, Number, ScoreTable
 from keyfluid.runs.estimate import size_words
 from keyfluid.scenes.build.problem import BuiltScene
 
@@ -48,7 +48,7 @@ def tiles(result: Result) -> list[tuple[str, Cell, str]]:
     ]
 
 
-def keyframe_table(problem: BuiltScene, result: Result) -> Table | None:
+def keyframe_table(problem: BuiltScene, result: Result) -> ScoreTable | None:
     """A row per keyframe; of many, the best, the median and the worst, and the others folded away."""
     keys = result["keyframes"]
     if not keys:
@@ -73,7 +73,7 @@ def keyframe_table(problem: BuiltScene, result: Result) -> Table | None:
         chosen = {"best": order[0], "median": order[len(order) // 2], "worst": order[-1]}
         heads, more = ["", *heads], [["", *row] for row in more]
         rows = [[name, *rows[place]] for name, place in chosen.items()]
-    return Table(heads, rows, note, more, title)
+    return ScoreTable(heads, rows, note, more, title)
 
 
 _COLUMNS = (

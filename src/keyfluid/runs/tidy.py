@@ -74,6 +74,6 @@ def _at_end(found: Stored, result: Result) -> ShellMemory:
 
 
 def _bytes(folder: RunFolder) -> int:
-    """Of all files of the run."""
+    """Bytes of all files of the run."""
     assert folder.owned is not None
     return sum((folder.path / name).stat().st_size for name in folder.owned.present())

@@ -45,7 +45,7 @@ class TimeLeft:
         self._reports = [(at + seconds, done) for at, done in self._reports]
 
     def _here(self, now: float, done: float, left: float) -> float | None:
-        """Of the phase: what its pace says, and at its start what was expected."""
+        """Seconds left of the phase: what its pace says, and at its start what was expected."""
         pace, total = self._pace(now), done + left
         if left <= 0 or total <= 0:
             return 0.0
@@ -68,7 +68,7 @@ class TimeLeft:
         return max((now - began) / (done - first), (now - recent[0]) / (done - recent[1]))
 
     def _later(self, phase: str) -> float:
-        """Of the phases after this one."""
+        """Seconds of the phases after this one."""
         names = list(self.expected)
         if phase not in names:
             return sum(self.expected.values()) if phase == METHOD else 0.0

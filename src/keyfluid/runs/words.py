@@ -15,7 +15,7 @@ import numpy as np
 
 from keyfluid.io.run.result_file import KeyScore
 from keyfluid.problem import Keyframe
-from keyfluid.runs.findings import PARTLY, Finding, Part, find
+from keyfluid.runs.findings import PARTLY, Finding, TargetPart, find
 from keyfluid.runs.remedies import at_limit, remedies
 from keyfluid.scenes.build.problem import BuiltScene
 from keyfluid.scenes.build.sources import PlacedBody
@@ -42,7 +42,7 @@ def verdict(
     left: float,
     history: Sequence[Mapping[str, Any]],
 ) -> Verdict:
-    """Of a run that has come to its end.
+    """The verdict on a run that has come to its end.
 
     scores: of the keyframes, in their order; reached: the field of a keyframe at its frame; drift, left: mass_drift and
     mass_left of result.json; history: what the method logged.
@@ -139,14 +139,14 @@ def _bound(problem: BuiltScene, worst: Finding) -> list[str]:
     return []
 
 
-def _listed(parts: Sequence[Part]) -> str:
+def _listed(parts: Sequence[TargetPart]) -> str:
     names = [_named(part) for part in parts[:_NAMED]]
     if len(parts) > _NAMED:
         names.append(f"{len(parts) - _NAMED} more")
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _named(part: Part) -> str:
+def _named(part: TargetPart) -> str:
     return f'"{_cut(part.name)}" {_place(part.middle)}' if part.name else f"the part at {_place(part.middle)}"
 
 

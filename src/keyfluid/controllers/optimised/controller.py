@@ -49,7 +49,7 @@ class OptimisedKeyframes(Method):
             _run_in_order(plan, shell)
 
     def trial(self, plan: Plan, shell: Shell) -> None:
-        """Of shooting its first window, because it reports nothing before that is solved."""
+        """Shooting tries its first window, because it reports nothing before that is solved."""
         assert isinstance(plan, OptimisedPlan)
         if plan.settings.schedule == "shooting":
             try_window(plan.problem, plan.settings, plan.stages, plan.workers, shell)

@@ -37,7 +37,7 @@ class Stage:
 
     @property
     def cost(self) -> float:
-        """Of an iteration, for the time left: cells times frames."""
+        """Work of an iteration, for the time left: cells times frames."""
         return float((self.problem.grid.count + _STEP_OVERHEAD) * (self.window.last - self.window.first))
 
 

@@ -210,12 +210,12 @@ def _work_of_round(outer: Outer) -> float:
 
 
 def _work_of_frame(plan: SpacetimePlan) -> float:
-    """Of the replay."""
+    """Work of the replay."""
     return plan.problem.grid.count * plan.steps_per_frame / PER_ROUND + PER_FRAME
 
 
 def _work_of(plan: SpacetimePlan) -> float:
-    """Of the search on a grid."""
+    """Work of the search on a grid."""
     return float(min(MOST_LIKELY_ROUNDS, plan.settings.iterations) * plan.problem.grid.count * plan.steps)
 
 

@@ -106,7 +106,7 @@ class Horizon:
     """Index of the grid; 0 is the coarsest."""
     work_done: float = 0.0
     work_later: float = 0.0
-    """Of the searches before and after this one, for the time left: rounds times cells times steps."""
+    """Work of the searches before and after this one, for the time left: rounds times cells times steps."""
     forces: np.ndarray | None = None
     air: np.ndarray | None = None
     """Velocities up to there, if they are kept."""

@@ -47,7 +47,7 @@ MOST_CARRIERS = 16
 
 
 USUAL_SPEED = 1.4
-"""Of the fastest air, in sides of the domain per time to the target, the mean over a run; for estimates."""
+"""Speed of the fastest air, in sides of the domain per time to the target, the mean over a run; for estimates."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -199,7 +199,7 @@ class Goals:
 
 
 def _likely_steps(problem: Problem, numbers: TargetNumbers) -> float:
-    """Of a frame, from the speed that smoke usually takes to its target; as many as carriers are kept, at most."""
+    """Steps of a frame, from the usual speed of smoke on its way; at most as many as carriers are kept."""
     keys = {key.frame for key in problem.keyframes}
     seconds = max(keys, default=1) / len(keys or (1,)) / problem.fps
     seconds = seconds if seconds > DENSE_GAP else DENSE_TIME
