@@ -58,7 +58,7 @@ JOBS = {
     ),
     "creature_particles": Job(
         "05_creature_particles", (0, 12, 20, 40, 60),
-        ("domain.resolution=24", "time.frames=24", "keyframe[0].frame=24"),
+        ("domain.resolution=24", "time.frames=24", "keyframe[0].frame=24", "control.control_particles=800"),
     ),
     "swap": Job("06_swap", (0, 16, 32, 48, 60), ("domain.resolution=32", "control.iterations=10")),
     "plume": Job("07_plume", (0, 12, 24, 36, 44, 48), ("domain.resolution=32",)),
@@ -75,7 +75,7 @@ def scene_of(job: Job, folder: Path, small: bool) -> keyfluid.Scene:
     """The scene as its file has it, or small; an edit reads the run beside its own in `folder`."""
     edited = () if job.edits is None else (f"edit.run={folder / job.edits}", f"keyframe[0].run={folder / job.edits}")
     scene = keyfluid.load_scene(EXAMPLES / f"{job.scene}.toml", [*QUIET, *edited, *(job.small if small else ())])
-    return keyfluid.preview(scene) if job.preview else scene
+    return keyfluid.preview(scene, scene.domain.resolution // 2, draft=True) if job.preview else scene
 
 
 def run_job(name: str, folder: Path, small: bool) -> RunResult:
