@@ -1,0 +1,27 @@
+"""`keyfluid studio`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def studio(
+    folder: Annotated[Path, typer.Argument(help="The workspace: a folder for scenes and runs.")] = Path("keyfluid"),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8765,
+    host: Annotated[str, typer.Option(help="Address to listen on; the default is this machine only.")] = "127.0.0.1",
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
+    allow: Annotated[
+        list[Path] | None, typer.Option(metavar="FOLDER", help="Scenes may name files in this folder too.")
+    ] = None,
+) -> None:
+    """Draw, place and time shapes, run scenes and look at films, in a browser."""
+    from keyfluid.errors import KeyfluidError
+
+    try:
+        from keyfluid.studio.server import serve
+    except ModuleNotFoundError as error:
+        raise KeyfluidError(f"studio: {error.name} is missing; install it: pip install 'keyfluid[studio]'") from None
+    serve(folder, port, host, not no_open, allow or ())

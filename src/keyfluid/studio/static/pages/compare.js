@@ -1,0 +1,8 @@
+import { html, render } from "../vendor/lit-html/lit-html.js";
+
+export class Page {
+  constructor(root, app) { Object.assign(this, { root, app }); }
+  get title() { return "compare"; }
+  async show(values) { render(html`<p>compare ${JSON.stringify(values)}</p>`, this.root); }
+  leave() {}
+}
