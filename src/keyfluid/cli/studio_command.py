@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+NEEDED = ("starlette", "uvicorn", "websockets", "tomlkit")
+"""The extra `studio`."""
+
 
 def studio(
     folder: Annotated[Path, typer.Argument(help="The workspace: a folder for scenes and runs.")] = Path("keyfluid"),
@@ -16,12 +19,21 @@ def studio(
     allow: Annotated[
         list[Path] | None, typer.Option(metavar="FOLDER", help="Scenes may name files in this folder too.")
     ] = None,
+    no_warm: Annotated[bool, typer.Option("--no-warm", help="Do not compile kernels beforehand.")] = False,
 ) -> None:
-    """Draw, place and time shapes, run scenes and look at films, in a browser."""
+    """Draw, place and time shapes, run scenes and look at films, in a browser.
+
+    Prints the address of the page, with its token, on one line; Ctrl-C ends the server but not its runs.
+    """
+    from importlib import import_module
+
     from keyfluid.errors import KeyfluidError
 
     try:
-        from keyfluid.studio.server import serve
+        for name in NEEDED:
+            import_module(name)
     except ModuleNotFoundError as error:
         raise KeyfluidError(f"studio: {error.name} is missing; install it: pip install 'keyfluid[studio]'") from None
-    serve(folder, port, host, not no_open, allow or ())
+    from keyfluid.studio.server import serve
+
+    serve(folder, port, host, not no_open, allow or (), not no_warm)
