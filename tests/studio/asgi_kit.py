@@ -53,7 +53,7 @@ class InProcess:
         self, method: str, target: str, values: Mapping[str, Any] | None = None, body: Any = b"",
         headers: Pairs | None = None,
     ) -> Answer:  # fmt: skip
-        """`target` as it stands in the request line; a body that is not bytes goes as JSON, a list of bytes in parts."""
+        """`target` as in the request line; a body that is not bytes goes as JSON, a list of bytes in parts."""
         if values:
             target += "?" + urlencode(values, errors="surrogatepass")
         whole = [body] if isinstance(body, bytes) else body if _are_parts(body) else [json.dumps(body).encode()]

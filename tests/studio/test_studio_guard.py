@@ -179,7 +179,7 @@ def test_every_answer_has_the_policy(studio: InProcess, monkeypatch: pytest.Monk
     assert b"ZeroDivision" not in answers["fault of ours"].content
     for source in ("script-src 'self'", "style-src 'self'", "default-src 'none'", "require-trusted-types-for 'script'"):
         assert f"{source};" in POLICY + ";"
-    assert "unsafe" not in POLICY and "*" not in POLICY and "http" not in POLICY
+    assert [word for word in ("unsafe", "*", "http") if word in POLICY] == []
 
 
 def test_hosts_are_those_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
