@@ -12,6 +12,7 @@ from typing import Any
 from keyfluid.runs.run import run
 
 METHODS = ("none", "target", "spectral", "particles")
+_SMALL: dict[str, dict[str, Any]] = {"spectral": {"iterations": 1}, "particles": {"control_particles": 50}}
 
 
 def main() -> None:
@@ -24,7 +25,7 @@ def main() -> None:
 
 def scene(method: str, dim: int) -> dict[str, Any]:
     """Two frames of a puff, with a keyframe at the second where there is a method."""
-    puff = {"shape": "disk" if dim == 2 else "ball", "center": [0.4] * dim, "radius": 0.2}
+    puff = {"shape": "disk" if dim == 2 else "sphere", "center": [0.4] * dim, "radius": 0.2}
     made: dict[str, Any] = {
         "name": "warm",
         "domain": {"size": [1.0] * dim, "resolution": 16 if dim == 2 else 12},
@@ -35,8 +36,7 @@ def scene(method: str, dim: int) -> dict[str, Any]:
     }
     if method != "none":
         made["keyframe"] = [{**puff, "frame": 2, "center": [0.6] * dim}]
-    if method == "spectral":
-        made["control"]["iterations"] = 1
+    made["control"] |= _SMALL.get(method, {})
     return made
 
 

@@ -111,7 +111,7 @@ class Workspace:
         """Scene files, none of them inside a run."""
         for folder, runs_here, files in self._walk():
             del runs_here
-            yield from (folder / name for name in files if name.endswith(".toml"))
+            yield from (folder / name for name in files if name.endswith(".toml") and (folder / name).is_file())
 
     def runs(self) -> Iterator[Path]:
         """Folders of runs and wedges; the runs inside a wedge are part of it."""
@@ -137,7 +137,7 @@ class Workspace:
 
 def _is_part(text: str) -> bool:
     """Whether a folder or file of this name is ours to open: not hidden, no signs that mean something elsewhere."""
-    strange = any(sign in "\\:" or unicodedata.category(sign)[0] == "C" for sign in text)
+    strange = any(sign in "\\:\u2028\u2029" or unicodedata.category(sign)[0] == "C" for sign in text)
     return bool(text) and text[0] != "." and not strange and len(text.encode()) <= _MOST_PART
 
 

@@ -50,7 +50,7 @@ async function show() {
 
 function drawBar() {
   const state = events.connected ? html`` : html`<span class="warn">connecting…</span>`;
-  const warming = hello.warm === false ? html`<span class="warn">compiling kernels, the first time takes a minute</span>` : html``;
+  const warming = hello.warm === false ? html`<span class="warn">compiling kernels, the first time takes a few minutes</span>` : html``;
   render(html`
     <a class="brand" href="#/home"><img src="/static/icon.svg" alt="">keyfluid studio</a>
     <span class="grow">${current?.title ?? ""}</span>${warming}${state}

@@ -1,0 +1,55 @@
+"""Where each route of the studio takes a name: a new route needs a line here, with values that it could serve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+SCENE, RUN = "scenes/word/scene.toml", "runs/word"
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010800000000"
+    "3a7e9b550000000a49444154789c63f80f0001010100"
+) + bytes.fromhex("1bb6ee560000000049454e44ae426082")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Takes:
+    """What a route takes: `query` and `body` that it could serve, and which of their keys name files or things."""
+
+    names: tuple[str, ...] = ()
+    query: dict[str, Any] = field(default_factory=dict)
+    body: Any = None
+
+
+NOTHING = Takes()
+TABLE: dict[tuple[str, str], Takes] = {
+    ("GET", "/"): NOTHING,
+    ("GET", "/api/hello"): NOTHING,
+    ("WS", "/api/events"): Takes(("since", "session"), {"since": 0, "session": ""}),
+    ("GET", "/api/home"): NOTHING,
+    ("GET", "/api/thumb"): Takes(("path", "gallery"), {"path": SCENE}),
+    ("GET", "/api/scene"): Takes(("path",), {"path": SCENE}),
+    ("PUT", "/api/scene"): Takes(("path", "revision"), {"path": SCENE}, {"revision": "", "text": ""}),
+    ("POST", "/api/scene/change"): Takes(("path", "revision"), {}, {"path": SCENE, "revision": "", "changes": []}),
+    ("POST", "/api/scene/check"): Takes(("path",), {}, {"path": SCENE, "text": ""}),
+    ("POST", "/api/scene/new"): Takes(("name", "gallery", "template", "scene"), {}, {"name": "new"}),
+    ("POST", "/api/item/rename"): Takes(("path", "name"), {}, {"path": "scenes/other/scene.toml", "name": "other"}),
+    ("POST", "/api/item/duplicate"): Takes(("path", "name"), {}, {"path": SCENE, "name": "copy"}),
+    ("POST", "/api/item/delete"): Takes(("path",), {}, {"path": "scenes/nothing/scene.toml"}),
+    ("GET", "/api/schema"): NOTHING,
+    ("POST", "/api/stage"): Takes(("path", "bodies"), {}, {"path": SCENE, "bodies": ["keyframe[9]"]}),
+    ("PUT", "/api/file"): Takes(("scene", "name"), {"scene": SCENE, "name": "a.png"}, PNG),
+    ("GET", "/api/file"): Takes(("scene", "name"), {"scene": SCENE, "name": "a.png"}),
+    ("POST", "/api/jobs"): Takes(("scene", "run", "name", "kind"), {}, {"kind": "run", "scene": SCENE}),
+    ("GET", "/api/jobs"): NOTHING,
+    ("POST", "/api/jobs/stop"): Takes(("id",), {}, {"id": "nothing"}),
+    ("POST", "/api/jobs/remove"): Takes(("id",), {}, {"id": "nothing"}),
+    ("GET", "/api/plan"): Takes(("path",), {"path": SCENE, "preview": 1}),
+    ("GET", "/api/runs"): NOTHING,
+    ("GET", "/api/run"): Takes(("path",), {"path": RUN}),
+    ("GET", "/api/frame"): Takes(("path", "what", "field"), {"path": RUN, "frame": 0, "what": "density"}),
+    ("GET", "/api/run/file"): Takes(("path", "name"), {"path": RUN, "name": "report.html"}),
+    ("GET", "/api/wedge"): Takes(("path",), {"path": RUN}),
+    ("POST", "/api/edit"): Takes(("run", "name", "field", "view"), {}, {"run": RUN, "frame": 1, "first": 0, "last": 2}),
+    ("WS", "/api/live"): Takes(("scene",), {"scene": "scenes/nothing/scene.toml"}),
+}
