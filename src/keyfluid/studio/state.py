@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from starlette.requests import HTTPConnection
 
 from keyfluid.studio.events import Events
 from keyfluid.studio.guard import LOOPBACK
 from keyfluid.studio.workspace import Workspace
+
+if TYPE_CHECKING:
+    from keyfluid.studio.stage import StageDrawer
 
 
 @dataclass
@@ -26,6 +31,13 @@ class Studio:
     starting: list[Callable[[], None]] = field(default_factory=list)
     ending: list[Callable[[], None]] = field(default_factory=list)
     """Called when the server starts and ends."""
+
+    @cached_property
+    def stage(self) -> StageDrawer:
+        """Draws scenes; made when it is first asked for, as the engine takes seconds to import."""
+        from keyfluid.studio.stage import StageDrawer
+
+        return StageDrawer()
 
 
 def studio_of(request: HTTPConnection) -> Studio:
