@@ -11,7 +11,7 @@ import webbrowser
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from threading import Timer
+from threading import Thread, Timer
 
 import uvicorn
 
@@ -33,6 +33,7 @@ def serve(folder: Path, port: int, host: str, open_page: bool, outside: Sequence
     listening = _listen(host, port)
     port = listening.getsockname()[1]
     studio = Studio(workspace, secrets.token_urlsafe(24), port, host_names(host))
+    studio.starting.append(Thread(target=lambda: studio.stage, daemon=True).start)  # imports the engine meanwhile
     if warm:
         warming = WarmUp(studio)
         studio.starting.append(warming.start)
