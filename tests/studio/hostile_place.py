@@ -47,6 +47,7 @@ _WATCHED = {
     "open", "os.listdir", "os.scandir", "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.symlink", "os.link",
     "os.truncate", "os.chmod", "os.utime", "shutil.copyfile", "shutil.move", "shutil.rmtree",
 }  # fmt: skip
+_BELOW_A_HANDLE = ("os.remove", "os.rmdir", "os.mkdir")
 _PROTECTED = ("/etc/passwd", "/etc/shadow", "/proc/self/environ", "/dev/zero")
 _watching: list[tuple[Path, Path, list[str]]] = []
 _hooked = False
@@ -59,7 +60,9 @@ def _heard(event: str, arguments: tuple[Any, ...]) -> None:
     for name in arguments[:2] if event in ("os.rename", "os.link", "shutil.copyfile", "shutil.move") else arguments[:1]:
         if not isinstance(name, str | bytes | os.PathLike):
             continue
-        path = os.path.realpath(os.fsdecode(name))
+        place = arguments[-1] if event in _BELOW_A_HANDLE and arguments[-1] != -1 else None
+        here = os.readlink(f"/proc/self/fd/{place}") if place is not None else ""
+        path = os.path.realpath(os.path.join(here, os.fsdecode(name)))
         inside = path.startswith(f"{folder}{os.sep}")
         writes = event not in ("open", "os.listdir", "os.scandir", "shutil.copyfile") or (
             event == "open" and bool((arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
@@ -92,5 +95,6 @@ def watched(folder: Path, outside: Path) -> Iterator[list[str]]:
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:
-    """Everything below a folder, with content."""
-    return {str(path): path.read_bytes() if path.is_file() else None for path in sorted(folder.rglob("*"))}
+    """Everything below a folder, with content; links are not followed."""
+    files = {path: path.is_file() and not path.is_symlink() for path in sorted(folder.rglob("*"))}
+    return {str(path): path.read_bytes() if is_file else None for path, is_file in files.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import multiprocessing.process
+import os
 import random
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -36,12 +37,13 @@ NAMED = [place for place in KNOWN if TABLE[place].names]
 
 @pytest.fixture
 def studio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InProcess]:
-    """A workspace with links that lead out; no process is started."""
+    """A workspace with links that lead out; no process is started, and no disk waited for."""
 
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(1, "no process in this test")
 
     workspace_with_links(tmp_path / "work", tmp_path / "outside")
+    monkeypatch.setattr(os, "fsync", lambda _: None)
     monkeypatch.setattr(subprocess.Popen, "__init__", refuse)
     monkeypatch.setattr(multiprocessing.process.BaseProcess, "start", refuse)
     with in_process(tmp_path / "work") as studio:
