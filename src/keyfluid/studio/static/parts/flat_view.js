@@ -43,6 +43,7 @@ export class FlatView {
     host.append(this.element);
     this.resizer = new ResizeObserver(() => this.#fit());
     this.resizer.observe(this.element);
+    this.#fit();
   }
 
   #fit() {

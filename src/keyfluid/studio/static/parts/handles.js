@@ -82,7 +82,8 @@ export class Handles {
     if (!found || !stage.body || stage.body.facts.fixed_place) return;
     view.canvas.setPointerCapture(event.pointerId);
     if (found.mode === "way") stage.wayPoint = found.index;
-    this.#drag = { ...found, from: plane, body: stage.body, start: stage.body.now, way: stage.wayPoints(stage.body), moved: false };
+    const { body } = stage, start = { ...body.now, rotation: body.now.rotation ?? body.facts.rotation };
+    this.#drag = { ...found, from: plane, body, start, way: stage.wayPoints(body), moved: false };
     event.preventDefault();
   }
 
@@ -109,7 +110,7 @@ export class Handles {
     if (mode === "scale") {
       const far = Math.hypot(from[0] - start.center[a], from[1] - start.center[b]);
       const scale = start.scale * Math.max(0.02, Math.hypot(to[0] - start.center[a], to[1] - start.center[b]) / far);
-      return this.#put(body, { ...start, scale: tidy(scale) });
+      return this.#put(body, { ...start, scale: tidy(scale) }, "scale", tidy(scale));
     }
     if (mode === "turn") {
       const angle = (point) => Math.atan2(point[1] - start.center[b], point[0] - start.center[a]);
@@ -118,21 +119,21 @@ export class Handles {
       return this.#turn(body, start, by * view.sense);
     }
     const center = shift(start.center);
-    if (!way.length) return this.#put(body, { ...start, center });
+    if (!way.length) return this.#put(body, { ...start, center }, "center", center.map((value, i) => tidy(value - (body.facts.moved?.[i] ?? 0))));
     const by = center.map((value, i) => value - start.center[i]);
     return stage.drag(body, { ...start, center }, stage.wayChanges(body, way.map((point) => point.center.map((value, i) => value + by[i]))));
   }
 
   #turn(body, start, by) {
     const { axis } = this.view, before = start.turn[axis] ?? 0;
-    this.#put(body, { ...start, turn: { ...start.turn, [axis]: before + by } }, turned(start.rotation ?? body.facts.rotation, axis, by, this.stage.dim));
+    const rotation = turned(start.rotation ?? body.facts.rotation, axis, by, this.stage.dim);
+    this.#put(body, { ...start, rotation, turn: { ...start.turn, [axis]: before + by } }, "rotation", rotation);
   }
 
-  #put(body, values, rotation) {
-    this.stage.drag(body, rotation === undefined ? values : { ...values, rotation }, placeChanges(body, values, rotation));
-  }
+  #put(body, place, key, value) { this.stage.drag(body, place, [{ path: `${body.id}.${key}`, value }]); }
 
-  #up() {
+  #up(event) {
+    this.#move(event);
     const drag = this.#drag;
     this.#drag = null;
     if (drag?.moved) this.stage.drop({ scale: "Scale", turn: "Turn", way: "Move way point" }[drag.mode] ?? "Move");
@@ -163,7 +164,8 @@ export class Handles {
       this.#turn(body, body.now, (event.key === "[" ? 5 : -5) * view.sense);
       stage.drop("Turn");
     } else if ((event.key === "+" || event.key === "-") && !body.resized) {
-      this.#put(body, { ...body.now, scale: tidy(body.now.scale * (event.key === "+" ? 1.05 : 1 / 1.05)) });
+      const scale = tidy(body.now.scale * (event.key === "+" ? 1.05 : 1 / 1.05));
+      this.#put(body, { ...body.now, scale }, "scale", scale);
       stage.drop("Scale");
     } else if (event.key === "Delete" || event.key === "Backspace") stage.remove();
     else if (event.key === "Enter") stage.open(view, null);
@@ -175,14 +177,3 @@ export class Handles {
 
 /** Numbers as a person would write them. */
 export const tidy = (value) => Number(value.toPrecision(4));
-
-/** Changes that bring a body to its place; obstacles on a path have way points instead. */
-function placeChanges(body, values, rotation) {
-  const { facts, id } = body, changes = [];
-  const center = values.center.map((value, i) => tidy(value - (facts.moved?.[i] ?? 0)));
-  if (center.some((value, i) => value !== tidy(facts.center[i]))) changes.push({ path: `${id}.center`, value: center });
-  if (values.scale !== facts.scale) changes.push({ path: `${id}.scale`, value: values.scale });
-  const turn = rotation ?? values.rotation;
-  if (turn !== undefined) changes.push({ path: `${id}.rotation`, value: turn });
-  return changes;
-}
