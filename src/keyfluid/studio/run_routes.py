@@ -8,6 +8,7 @@ from starlette.routing import BaseRoute, Route
 
 from keyfluid.io.run.layout import REPORT
 from keyfluid.studio.answers import Refused, answer, text_in, whole_in
+from keyfluid.studio.run_frames import Request as FrameRequest
 from keyfluid.studio.run_words import FILES, about, flat_numbers
 from keyfluid.studio.runs_listing import is_finished, result_of, revision_of, run_line, run_lines
 from keyfluid.studio.state import studio_of
