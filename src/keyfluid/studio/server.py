@@ -7,7 +7,7 @@ import socket
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Timer
+from threading import Thread, Timer
 
 import uvicorn
 
@@ -27,6 +27,7 @@ def serve(folder: Path, port: int, host: str, open_page: bool, outside: Sequence
     port = listening.getsockname()[1]
     hosts = LOOPBACK if host in LOOPBACK else (*LOOPBACK, host, socket.gethostname())
     studio = Studio(Workspace(folder, tuple(outside)), secrets.token_urlsafe(24), port, hosts)
+    studio.starting.append(Thread(target=lambda: studio.stage, daemon=True).start)  # imports the engine meanwhile
     app = make_app(studio)
     shown = "127.0.0.1" if host in ("0.0.0.0", "127.0.0.1", "localhost") else host
     address = f"http://{shown}:{port}/?token={studio.token}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from starlette.requests import HTTPConnection
 
@@ -13,6 +15,9 @@ from keyfluid.studio.home_listing import HomeListing
 from keyfluid.studio.scene_files import SceneFiles
 from keyfluid.studio.thumbs import Thumbs
 from keyfluid.studio.workspace import Workspace
+
+if TYPE_CHECKING:
+    from keyfluid.studio.stage import StageDrawer
 
 
 @dataclass
@@ -39,6 +44,13 @@ class Studio:
         self.thumbs = Thumbs(self.workspace, self.events)
         self.starting.append(self.scenes.watcher.start)
         self.ending += [self.scenes.watcher.stop, self.thumbs.close]
+
+    @cached_property
+    def stage(self) -> StageDrawer:
+        """Draws scenes; made when it is first asked for, as the engine takes seconds to import."""
+        from keyfluid.studio.stage import StageDrawer
+
+        return StageDrawer()
 
 
 def studio_of(request: HTTPConnection) -> Studio:

@@ -26,7 +26,7 @@ _PIECE = 1 << 20
 
 def input_files(scene: Scene) -> list[Path]:
     """Every file that a scene reads."""
-    return [file for key, value in _named(dump_data(scene)) for file in _files(key, value)]
+    return [file for key, value in _named(dump_data(scene)) for file in files_of(key, value)]
 
 
 def hashed_scene(scene: Scene) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def hashed_scene(scene: Scene) -> dict[str, Any]:
         if not _is_file(key, value):
             return replaced(value)
         if (key, value) not in known:
-            known[key, value] = FILE + (_run_name(Path(value)) if key == RUN_KEY else _digest(_files(key, value)))
+            known[key, value] = FILE + (_run_name(Path(value)) if key == RUN_KEY else _digest(files_of(key, value)))
         return known[key, value]
 
     tables: dict[str, Any] = replaced(dump_data(scene))
@@ -67,7 +67,7 @@ def _named(node: Any) -> Iterator[tuple[str, str]]:
                 yield from _named(value)
 
 
-def _files(key: str, value: str) -> list[Path]:
+def files_of(key: str, value: str) -> list[Path]:
     path = Path(value)
     if key == RUN_KEY:
         return frame_files(path)

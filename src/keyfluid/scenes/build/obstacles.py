@@ -15,7 +15,7 @@ from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.scenes.build.report import Told, say_nothing
-from keyfluid.scenes.build.sources import place_solid, upright_rotation
+from keyfluid.scenes.build.sources import Reader, place_solid, read_source, upright_rotation
 from keyfluid.scenes.schema.faults import raise_any
 from keyfluid.scenes.schema.scene import Obstacle, Scene
 from keyfluid.shapes import AnalyticShape, Mesh, Placement
@@ -36,10 +36,10 @@ class Pose:
 class MovingBody:
     """One obstacle: its pose and its inside at any time (seconds); source, placement: at its first pose."""
 
-    def __init__(self, obstacle: Obstacle, scene: Scene, grid: Grid) -> None:
+    def __init__(self, obstacle: Obstacle, scene: Scene, grid: Grid, read: Reader = read_source) -> None:
         self.obstacle, self.grid = obstacle, grid
         self.fps = scene.time.fps
-        source, placement = place_solid(obstacle, scene)
+        source, placement = place_solid(obstacle, scene, read)
         if obstacle.path is not None:
             first = obstacle.path[0]
             rotation = first.rotation if first.rotation is not None else obstacle.rotation
@@ -153,14 +153,16 @@ class _Rest:
 class Obstacles:
     """All obstacles of a scene; call with a time in seconds."""
 
-    def __init__(self, scene: Scene, grid: Grid, dtype: np.dtype, told: Told = say_nothing) -> None:
+    def __init__(
+        self, scene: Scene, grid: Grid, dtype: np.dtype, told: Told = say_nothing, read: Reader = read_source
+    ) -> None:
         self.grid, self.dtype = grid, dtype
         self.bodies: list[MovingBody] = []
         faults = []
         for i, obstacle in enumerate(scene.obstacle):
             told("reading obstacle", i + 1, len(scene.obstacle))
             try:
-                self.bodies.append(MovingBody(obstacle, scene, grid))
+                self.bodies.append(MovingBody(obstacle, scene, grid, read))
             except KeyfluidError as error:
                 faults.append(SceneError(f"obstacle[{i}].{'mesh' if obstacle.mesh else 'shape'}", str(error)))
         raise_any(faults)
