@@ -31,6 +31,8 @@ class Studio:
     events: Events = field(default_factory=Events)
     warm: bool = False
     """Whether kernels are compiled (`warm.py`)."""
+    live: int = 0
+    """Live runs that pages have open."""
     starting: list[Callable[[], None]] = field(default_factory=list)
     ending: list[Callable[[], None]] = field(default_factory=list)
     """Called when the server starts and ends."""
