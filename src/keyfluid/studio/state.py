@@ -35,6 +35,8 @@ class Studio:
     frames: FrameAnswers = field(default_factory=FrameAnswers)
     warm: bool = False
     """Whether kernels are compiled (`warm.py`)."""
+    live: int = 0
+    """Live runs that pages have open."""
     starting: list[Callable[[], None]] = field(default_factory=list)
     ending: list[Callable[[], None]] = field(default_factory=list)
     """Called when the server starts and ends."""
