@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -12,23 +13,32 @@ from typing import Any
 
 from hostile_table import PNG
 
+from keyfluid.scenes import dump_scene, scene_from
+
 SECRET = "canary-7d1f3e"
 
 
-def workspace_with_links(folder: Path, outside: Path) -> None:
-    """A workspace with a scene and a run that is not whole, and links that lead out of it."""
+GOOD = {
+    "name": "word",
+    "domain": {"resolution": 12},
+    "time": {"frames": 2},
+    "smoke": {"initial": {"shape": "disk", "center": [0.4, 0.5], "radius": 0.2}},
+    "output": {"vdb": False, "video": False, "size": 32},
+}
+
+
+def workspace_with_links(folder: Path, outside: Path, run: Path) -> None:
+    """A workspace with scenes, a copy of a run, and links that lead out of it."""
     text = f'name = "{SECRET}"\n'
     for place in (outside, outside / "frames"):
         place.mkdir(parents=True)
     (outside / "secret.toml").write_text(text)
     (outside / "scene.toml").write_text(text)
     (outside / "secret.png").write_bytes(PNG + SECRET.encode())
-    good = 'name = "word"\n[domain]\nresolution = 16\n[time]\nframes = 2\n'
     for name in ("word", "other"):
         (folder / "scenes" / name).mkdir(parents=True)
-        (folder / "scenes" / name / "scene.toml").write_text(good)
-    (folder / "runs/word/frames").mkdir(parents=True)
-    (folder / "runs/word/scene.toml").write_text(good)
+        (folder / "scenes" / name / "scene.toml").write_text(dump_scene(scene_from(GOOD)))
+    shutil.copytree(run, folder / "runs/word")
     for hidden in (".studio", "trash/old", ".git"):
         (folder / hidden).mkdir(parents=True)
     (folder / ".studio/job.toml").write_text(text)

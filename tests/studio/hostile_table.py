@@ -42,6 +42,7 @@ TABLE: dict[tuple[str, str], Takes] = {
     ("GET", "/api/file"): Takes(("scene", "name"), {"scene": SCENE, "name": "a.png"}),
     ("POST", "/api/jobs"): Takes(("scene", "run", "name", "kind"), {}, {"kind": "run", "scene": SCENE}),
     ("GET", "/api/jobs"): NOTHING,
+    ("GET", "/api/jobs/progress"): Takes(("id", "line"), {"id": "nothing", "line": 0}),
     ("POST", "/api/jobs/stop"): Takes(("id",), {}, {"id": "nothing"}),
     ("POST", "/api/jobs/remove"): Takes(("id",), {}, {"id": "nothing"}),
     ("GET", "/api/plan"): Takes(("path",), {"path": SCENE, "preview": 1}),
@@ -50,6 +51,9 @@ TABLE: dict[tuple[str, str], Takes] = {
     ("GET", "/api/frame"): Takes(("path", "what", "field"), {"path": RUN, "frame": 0, "what": "density"}),
     ("GET", "/api/run/file"): Takes(("path", "name"), {"path": RUN, "name": "report.html"}),
     ("GET", "/api/wedge"): Takes(("path",), {"path": RUN}),
+    ("GET", "/api/edit"): Takes(("run",), {"run": RUN}),
+    ("GET", "/api/edit/picture"): Takes(("run", "field", "view", "frame"), {"run": RUN, "frame": 1}),
+    ("POST", "/api/edit/preview"): Takes(("run", "field"), {}, {"run": RUN, "frame": 1, "move": [0.1, 0.0]}),
     ("POST", "/api/edit"): Takes(("run", "name", "field", "view"), {}, {"run": RUN, "frame": 1, "first": 0, "last": 2}),
     ("WS", "/api/live"): Takes(("scene",), {"scene": "scenes/nothing/scene.toml"}),
 }

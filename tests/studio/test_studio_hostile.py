@@ -21,10 +21,11 @@ pytest.importorskip("starlette")
 
 from asgi_kit import Answer, InProcess, addresses, good_headers, in_process
 from hostile_names import ODD_VALUES, mutated, names, noise
-from hostile_place import SECRET, tree, watched, workspace_with_links
+from hostile_place import GOOD, SECRET, tree, watched, workspace_with_links
 from hostile_table import PNG, SCENE, TABLE, Takes
 from starlette.requests import Request
 
+from keyfluid.runs.run import run
 from keyfluid.studio import events
 from keyfluid.studio.answers import Refused, body_of, json_in
 from keyfluid.studio.workspace import Workspace
@@ -35,14 +36,21 @@ KNOWN = [place for place in ROUTES if place in TABLE]
 NAMED = [place for place in KNOWN if TABLE[place].names]
 
 
+@pytest.fixture(scope="module")
+def a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made") / "run"
+    run(GOOD, folder)
+    return folder
+
+
 @pytest.fixture
-def studio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InProcess]:
+def studio(tmp_path: Path, a_run: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InProcess]:
     """A workspace with links that lead out; no process is started, and no disk waited for."""
 
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(1, "no process in this test")
 
-    workspace_with_links(tmp_path / "work", tmp_path / "outside")
+    workspace_with_links(tmp_path / "work", tmp_path / "outside", a_run)
     monkeypatch.setattr(os, "fsync", lambda _: None)
     monkeypatch.setattr(subprocess.Popen, "__init__", refuse)
     monkeypatch.setattr(multiprocessing.process.BaseProcess, "start", refuse)
@@ -101,9 +109,9 @@ def test_hostile_names(studio: InProcess, tmp_path: Path, place: tuple[str, str]
                 check(send(studio, place, with_name(takes, key, value)), (key, value))
 
 
-def test_what_the_workspace_finds_lies_inside(tmp_path: Path) -> None:
+def test_what_the_workspace_finds_lies_inside(tmp_path: Path, a_run: Path) -> None:
     """And is no link and not hidden."""
-    workspace_with_links(tmp_path / "work", tmp_path / "outside")
+    workspace_with_links(tmp_path / "work", tmp_path / "outside", a_run)
     workspace, given = Workspace(tmp_path / "work"), []
     finders: list[Callable[[str], Path]] = [
         workspace.inside, workspace.scene, workspace.run, lambda name: workspace.inside(name, must_exist=False)
@@ -134,8 +142,8 @@ def test_new_names_are_plain(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"work"}
 
 
-def test_deleting_a_scene_leaves_its_neighbours(tmp_path: Path) -> None:
-    workspace_with_links(tmp_path / "work", tmp_path / "outside")
+def test_deleting_a_scene_leaves_its_neighbours(tmp_path: Path, a_run: Path) -> None:
+    workspace_with_links(tmp_path / "work", tmp_path / "outside", a_run)
     workspace = Workspace(tmp_path / "work")
     neighbour = workspace.root / "scenes/other/second.toml"
     neighbour.write_text("")
