@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from browser import Browser
 from studio_kit import running_studio
+
+from browser import Browser
 
 pytest.importorskip("starlette")
 
