@@ -16,6 +16,7 @@ def studio(
     allow: Annotated[
         list[Path] | None, typer.Option(metavar="FOLDER", help="Scenes may name files in this folder too.")
     ] = None,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="Runs that may compute at the same time.")] = 1,
 ) -> None:
     """Draw, place and time shapes, run scenes and look at films, in a browser."""
     from keyfluid.errors import KeyfluidError
@@ -24,4 +25,4 @@ def studio(
         from keyfluid.studio.server import serve
     except ModuleNotFoundError as error:
         raise KeyfluidError(f"studio: {error.name} is missing; install it: pip install 'keyfluid[studio]'") from None
-    serve(folder, port, host, not no_open, allow or ())
+    serve(folder, port, host, not no_open, allow or (), jobs)

@@ -21,12 +21,13 @@ MOST_MESSAGE = 1 << 20
 """Bytes of a message on a socket."""
 
 
-def serve(folder: Path, port: int, host: str, open_page: bool, outside: Sequence[Path]) -> None:
-    """Serve until Ctrl-C. port: 0 takes a free one."""
+def serve(folder: Path, port: int, host: str, open_page: bool, outside: Sequence[Path], at_once: int = 1) -> None:
+    """Serve until Ctrl-C. port: 0 takes a free one; at_once: jobs that may run at the same time."""
     listening = _listen(host, port)
     port = listening.getsockname()[1]
     hosts = LOOPBACK if host in LOOPBACK else (*LOOPBACK, host, socket.gethostname())
-    studio = Studio(Workspace(folder, tuple(outside)), secrets.token_urlsafe(24), port, hosts)
+    studio = Studio(Workspace(folder, tuple(outside)), secrets.token_urlsafe(24), port, hosts, at_once=at_once)
+    studio.jobs.open()
     app = make_app(studio)
     shown = "127.0.0.1" if host in ("0.0.0.0", "127.0.0.1", "localhost") else host
     address = f"http://{shown}:{port}/?token={studio.token}"

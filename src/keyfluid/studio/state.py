@@ -9,6 +9,8 @@ from starlette.requests import HTTPConnection
 
 from keyfluid.studio.events import Events
 from keyfluid.studio.guard import LOOPBACK
+from keyfluid.studio.jobs import Jobs
+from keyfluid.studio.plans import Plans
 from keyfluid.studio.workspace import Workspace
 
 
@@ -26,6 +28,16 @@ class Studio:
     starting: list[Callable[[], None]] = field(default_factory=list)
     ending: list[Callable[[], None]] = field(default_factory=list)
     """Called when the server starts and ends."""
+    at_once: int = 1
+    """Jobs that may run at the same time."""
+    jobs: Jobs = field(init=False)
+    plans: Plans = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.jobs = Jobs(self.workspace, self.events, self.at_once)
+        self.plans = Plans(self.workspace)
+        self.starting.append(self.jobs.start)
+        self.ending += [self.jobs.end, self.plans.end]
 
 
 def studio_of(request: HTTPConnection) -> Studio:
