@@ -17,6 +17,7 @@ import pytest
 pytest.importorskip("starlette")
 from studio_kit import RunningStudio, running_studio
 
+from browser import Browser
 from keyfluid.errors import KeyfluidError
 from keyfluid.studio.events import Events
 from keyfluid.studio.job_course import Course, events_after
@@ -90,8 +91,6 @@ def test_jobs_run_one_after_the_other_and_say_what_they_do(tmp_path: Path) -> No
         wedge = studio.post("jobs", kind="wedge", scene=scene, wedge=["smoke.buoyancy=0,1"])
         assert (run["run"], wedge["run"]) == ("runs/word", "runs/word-wedge")
         assert wedge["state"] == "queued"
-        refused = studio.ask("POST", "/api/item/none")
-        assert refused.status == 404
         wedge = wait_for(studio, wedge["id"], "finished", "failed")
         run = job_of(studio, run["id"])
         assert (run["state"], wedge["state"]) == ("finished", "finished"), (run["message"], wedge["message"])
@@ -332,3 +331,80 @@ def served(folder: Path) -> Iterator[tuple[RunningStudio, Callable[[int], None]]
             server.should_exit = True
             thread.join(20)
             assert not thread.is_alive()
+
+
+PANEL = """
+Promise.all([import("/static/parts/run_panel.js"), import("/static/main.js")]).then(([{ RunPanel }, { app }]) => {
+  const state = Object.assign(new EventTarget(), { path: PATH, faults: [], data: { domain: { resolution: 16 } } });
+  const host = document.getElementById("page");
+  host.replaceChildren();
+  globalThis.panel = new RunPanel(host, state, app);
+  globalThis.keys = [];
+  panel.addEventListener("key", (event) => keys.push(event.detail.path));
+})"""
+
+
+def mount(browser: Browser, scene: str) -> None:
+    """The run panel of a scene, in the place of the page."""
+    browser.until("document.querySelector('#page').children.length")
+    browser.ask(PANEL.replace("PATH", json.dumps(scene)))
+
+
+def test_a_scene_is_run_stopped_and_resumed_from_the_page(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    short, long = write_scene(folder, "short", 6), write_scene(folder, "long", ENDLESS)
+    bad = write_scene(folder, "bad", more="speed = 3\n")
+    with running_studio(folder) as studio, Browser(tmp_path / "profile", webgl=True) as browser:
+        browser.open(studio.address, 1280, 720)
+        mount(browser, bad)
+        browser.click("[data-do=run]")
+        browser.click("[data-do=key][data-id='output.speed']")
+        assert browser.ask("keys") == ["output.speed"]
+        mount(browser, short)
+        browser.click("[data-do=plan]")
+        browser.until("document.querySelector('[data-id=plan] dl')")
+        browser.click("[data-do=run]")
+        browser.until("document.querySelector('[data-id=job][data-state=finished]')")
+        errors = browser.ask("panel.errors")
+        assert (errors["unit"], errors["x"], list(errors["curves"])) == ("frame", [1, 2, 3, 4, 5, 6], ["keyframe[0]"])
+        assert errors["curves"]["keyframe[0]"][-1] < errors["curves"]["keyframe[0]"][0]
+        browser.until("document.querySelector('[data-id=error-chart] canvas')")
+        browser.screenshot(tmp_path / "finished.png")
+        mount(browser, long)
+        browser.click("[data-do=run]")
+        browser.until("panel.errors?.x.length > 3")
+        browser.screenshot(tmp_path / "running.png")
+        browser.click("#page [data-do=stop]")
+        browser.click("[data-do=resume]")
+        browser.until("document.querySelector('[data-id=job][data-state=running]') && panel.job.last")
+        browser.click("#jobs-bar [data-do=jobs]")
+        browser.screenshot(tmp_path / "bar.png")
+        browser.click("#jobs-list [data-do=stop]")
+        browser.until("document.querySelector('[data-id=job][data-state=stopped]')")
+        assert browser.faults == [
+            "Failed to load resource: the server responded with a status of 422 (Unprocessable Content)"
+        ]
+
+
+def test_the_wedge_dialog_makes_the_request(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    scene = write_scene(folder, "word")
+    with running_studio(folder) as studio, Browser(tmp_path / "profile", webgl=True) as browser:
+        browser.open(studio.address, 1280, 720)
+        mount(browser, scene)
+        browser.ask("panel.start = (kind, more) => { globalThis.asked = { kind, ...more }; }")
+        browser.click("[data-do=wedge]")
+        for name, text in (("key", "smoke.initial.center"), ("values", "[0.4, 0.5], [0.5, 0.5]")):
+            browser.click(f"[data-id=wedge-{name}-0]")
+            browser.type(text)
+        browser.click("[data-do=wedge-more]")
+        for name, text in (("key", "smoke.buoyancy"), ("values", "0, 1")):
+            browser.click(f"[data-id=wedge-{name}-1]")
+            browser.type(text)
+        browser.screenshot(tmp_path / "wedge.png")
+        browser.click("[data-do=wedge-run]")
+        browser.until("globalThis.asked")
+        assert browser.ask("asked") == {
+            "kind": "wedge", "set": [], "wedge": ["smoke.initial.center=[0.4, 0.5],[0.5, 0.5]", "smoke.buoyancy=0,1"],
+        }  # fmt: skip
+        assert browser.faults == []
