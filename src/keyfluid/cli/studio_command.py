@@ -20,6 +20,7 @@ def studio(
         list[Path] | None, typer.Option(metavar="FOLDER", help="Scenes may name files in this folder too.")
     ] = None,
     no_warm: Annotated[bool, typer.Option("--no-warm", help="Do not compile kernels beforehand.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="Runs that may compute at the same time.")] = 1,
 ) -> None:
     """Draw, place and time shapes, run scenes and look at films, in a browser.
 
@@ -36,4 +37,4 @@ def studio(
         raise KeyfluidError(f"studio: {error.name} is missing; install it: pip install 'keyfluid[studio]'") from None
     from keyfluid.studio.server import serve
 
-    serve(folder, port, host, not no_open, allow or (), not no_warm)
+    serve(folder, port, host, not no_open, allow or (), not no_warm, jobs)

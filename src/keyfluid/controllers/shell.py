@@ -99,9 +99,11 @@ class Shell(Watcher, Protocol):
         error: float | None = None,
         note: str = "",
         work: tuple[float, float] | None = None,
+        errors: Mapping[str, float] | None = None,
     ) -> None:
         """For the person who waits: `done` of `total` frames or iterations, and the error so far.
 
+        errors: of each keyframe by its key path; None: of the last frame against the keyframes that come next
         work: done and left, in any unit, where iterations differ in cost or some will be left out.
         """
         ...

@@ -13,7 +13,8 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from keyfluid.errors import KeyfluidError, SceneError, SceneErrors
+from keyfluid.errors import KeyfluidError
+from keyfluid.errors import faults_of as faults_of
 
 MOST_JSON = 8 << 20
 """Bytes of a JSON body."""
@@ -46,12 +47,6 @@ def refusal(error: KeyfluidError) -> Response:
     """The answer to a request that failed for a reason the user can fix."""
     status, more = (error.status, error.more) if isinstance(error, Refused) else (422, {})
     return answer({"error": {"message": str(error), "faults": faults_of(error), **more}}, status)
-
-
-def faults_of(error: KeyfluidError) -> list[dict[str, str]]:
-    """The faults of a scene, each with its key path; nothing for other errors."""
-    faults = error.faults if isinstance(error, SceneErrors) else [error] if isinstance(error, SceneError) else []
-    return [{"path": fault.key, "message": fault.message} for fault in faults]
 
 
 def disk_refusal(error: OSError) -> Response:

@@ -27,12 +27,15 @@ MOST_MESSAGE = 1 << 20
 MOST_CONNECTIONS = 200
 
 
-def serve(folder: Path, port: int, host: str, open_page: bool, outside: Sequence[Path], warm: bool = True) -> None:
-    """Serve until Ctrl-C. port: 0 takes a free one."""
+def serve(
+    folder: Path, port: int, host: str, open_page: bool, outside: Sequence[Path], warm: bool = True, at_once: int = 1
+) -> None:
+    """Serve until Ctrl-C. port: 0 takes a free one; at_once: jobs that may run at the same time."""
     workspace = Workspace(folder, tuple(outside))
     listening = _listen(host, port)
     port = listening.getsockname()[1]
-    studio = Studio(workspace, secrets.token_urlsafe(24), port, host_names(host))
+    studio = Studio(workspace, secrets.token_urlsafe(24), port, host_names(host), at_once=at_once)
+    studio.jobs.open()
     studio.starting.append(Thread(target=lambda: studio.stage, daemon=True).start)  # imports the engine meanwhile
     if warm:
         warming = WarmUp(studio)

@@ -12,7 +12,9 @@ from starlette.requests import HTTPConnection
 from keyfluid.studio.events import Events
 from keyfluid.studio.guard import LOOPBACK
 from keyfluid.studio.home_listing import HomeListing
+from keyfluid.studio.jobs import Jobs
 from keyfluid.studio.open_runs import OpenRuns
+from keyfluid.studio.plans import Plans
 from keyfluid.studio.run_frames import FrameAnswers
 from keyfluid.studio.scene_files import SceneFiles
 from keyfluid.studio.thumbs import Thumbs
@@ -43,13 +45,19 @@ class Studio:
     scenes: SceneFiles = field(init=False)
     home: HomeListing = field(init=False)
     thumbs: Thumbs = field(init=False)
+    at_once: int = 1
+    """Jobs that may run at the same time."""
+    jobs: Jobs = field(init=False)
+    plans: Plans = field(init=False)
 
     def __post_init__(self) -> None:
         self.scenes = SceneFiles(self.workspace, self.events)
         self.home = HomeListing(self.workspace)
         self.thumbs = Thumbs(self.workspace, self.events)
-        self.starting.append(self.scenes.watcher.start)
-        self.ending += [self.scenes.watcher.stop, self.thumbs.close]
+        self.jobs = Jobs(self.workspace, self.events, self.at_once)
+        self.plans = Plans(self.workspace)
+        self.starting += [self.scenes.watcher.start, self.jobs.start]
+        self.ending += [self.scenes.watcher.stop, self.thumbs.close, self.jobs.end, self.plans.end]
 
     @cached_property
     def stage(self) -> StageDrawer:
