@@ -38,13 +38,9 @@ def run(request: Request) -> Response:
 def frame(request: Request) -> Response:
     studio, query = studio_of(request), request.query_params
     opened = studio.runs.get(studio.workspace, text_in(query, "path"))
-    content = studio.frames.get(
-        opened,
-        text_in(query, "what", "density"),
-        whole_in(query, "frame"),
-        query.get("field"),
-        whole_in(query, "size", 0),
-    )
+    size, fine = whole_in(query, "size", 0), whole_in(query, "fine", 0) > 0
+    asked = FrameRequest(whole_in(query, "frame"), query.get("field"), size, fine)
+    content = studio.frames.get(opened, text_in(query, "what", "density"), asked)
     lasting = "revision" in query and is_finished(opened.folder.path)
     return Response(content, media_type="application/octet-stream", headers=_FOR_A_DAY if lasting else None)
 
