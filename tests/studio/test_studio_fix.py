@@ -125,13 +125,15 @@ def test_a_3d_frame_is_deformed_or_painted_from_one_side(studio):
 
 def test_what_can_not_be_edited_is_refused_and_leaves_nothing(studio, tmp_path):
     before = sorted(path.name for path in (studio.folder / "scenes").iterdir())
-    white = png_of(np.full((32, 24), 255, np.uint8))
+    painted = np.zeros((32, 24), np.uint8)
+    painted[10:20, 5:15] = 255
+    white = png_of(painted)
     assert "nothing is changed" in refused(studio, move=[0, 0])
     assert "2D" in refused(studio, twist=20)
     assert "move: give 2 numbers" in refused(studio, move=[1, 2, 3])
     assert "base64" in refused(studio, png="?")
     assert "png" in refused(studio, png=base64.b64encode(b"GIF89a").decode())
-    assert "24 x 24 pixels" in refused(studio, png=png_of(np.zeros((24, 24), np.uint8)))
+    assert "24 x 24 pixels" in refused(studio, png=png_of(painted[:24]))
     assert "outside the edit window" in refused(studio, png=white, frame=6)
     assert "holds no frame" in refused(studio, png=white, last=90)
     assert "whole number" in refused(studio, png=white, first="two")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 from stage_kit import unpacked, write_scene
 from studio_kit import RunningStudio, running_studio
+from websockets.sync.client import ClientConnection
 
 import keyfluid
 from browser import Browser
@@ -104,9 +107,8 @@ def until_gone(pid: int) -> None:
 class Page:
     """A page on a live run."""
 
-    def __init__(self, studio: RunningStudio, scene: str) -> None:
-        self.socket = studio.socket("live", scene=scene)
-        self.said: list[dict] = []
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket = socket
 
     def say(self, **message) -> None:
         self.socket.send(json.dumps(message))
@@ -136,7 +138,7 @@ def studio(tmp_path_factory):
 def test_knobs_are_keys_of_their_method_with_values_in_range():
     for knobs, table in ((PARTICLES, ParticleSettings), (TARGET, TargetSettings)):
         assert all(knob.key in table.model_fields for knob in knobs)
-    for text in (PUFF, BEAST.replace("vortex_radius = 0.1", "strength = 90.0")):
+    for text in (PUFF, BEAST + "strength = 90.0\n"):
         problem = keyfluid.build(keyfluid.load_scene(text))
         shown = described(problem, problem.scene.control)
         assert all(one["min"] <= one["value"] <= one["max"] and one["step"] > 0 and one["help"] for one in shown)
@@ -147,63 +149,68 @@ def test_knobs_are_keys_of_their_method_with_values_in_range():
     assert checked(problem, {"strength": "9", "markers": 5, "damping": True, "contain": float("nan")}) == {}
 
 
+@contextmanager
+def page_on(studio: RunningStudio, scene: str) -> Iterator[Page]:
+    with studio.socket("live", scene=scene) as socket:
+        yield Page(socket)
+
+
 def test_frames_are_those_of_a_live_run_and_a_slider_acts_on_the_next(studio):
     scene = write_scene(studio, PUFF, "puff")
-    page = Page(studio, scene)
-    ready = page.until("ready")
-    assert (ready["dim"], ready["cells"], ready["method"]) == (2, [32, 32], "target")
-    assert {knob["key"] for knob in ready["knobs"]} == {knob.key for knob in TARGET}
-    first = page.until("frame")
-    assert first["header"]["frame"] == 0
-    page.say(type="set", keys={"strength": 6.0, "method": "none", "damping": "much"})
-    changed = page.until("set")
-    assert changed["keys"] == {"strength": 6.0}
-    frame = page.until("frame")
-    while frame["header"]["frame"] < changed["frame"] + 2:
+    with page_on(studio, scene) as page:
+        ready = page.until("ready")
+        assert (ready["dim"], ready["cells"], ready["method"]) == (2, [32, 32], "target")
+        assert {knob["key"] for knob in ready["knobs"]} == {knob.key for knob in TARGET}
+        assert page.until("frame")["header"]["frame"] == 0
+        page.say(type="set", keys={"strength": 6.0, "method": "none", "damping": "much"})
+        changed = page.until("set")
+        assert changed["keys"] == {"strength": 6.0}
         frame = page.until("frame")
-    control = {"method": "target", "turbulence": 0.5, "strength": 6.0}
-    number = frame["header"]["frame"]
-    again = LiveRun.replay(studio.folder / scene, [{"frame": changed["frame"], "control": control}], number)
-    expected = unpacked(FramePacker(again).pack(again, {})).arrays
-    assert np.array_equal(frame["arrays"]["density:density"], expected["density:density"])
-    page.say(type="save", name="stronger")
-    saved = studio.folder / page.until("saved")["path"]
-    assert saved == studio.folder / "scenes" / "stronger" / "scene.toml"
-    assert keyfluid.load_scene(saved).control.strength == 6.0
-    assert "# How the smoke is driven.\n" in saved.read_text()
-    page.say(type="restart")
-    while page.until("frame")["header"]["frame"] != 0:
-        pass
-    page.say(type="set", keys={"smoothing": 5.0})
-    assert "control.smoothing" in page.until("error")["message"]
-    child = live_child(studio)
-    page.socket.close()
+        while frame["header"]["frame"] < changed["frame"] + 2:
+            frame = page.until("frame")
+        control = {"method": "target", "turbulence": 0.5, "strength": 6.0}
+        number = frame["header"]["frame"]
+        again = LiveRun.replay(studio.folder / scene, [{"frame": changed["frame"], "control": control}], number)
+        expected = unpacked(FramePacker(again).pack(again, {})).arrays
+        assert np.array_equal(frame["arrays"]["density:density"], expected["density:density"])
+        page.say(type="save", name="stronger")
+        saved = studio.folder / page.until("saved")["path"]
+        assert saved == studio.folder / "scenes" / "stronger" / "scene.toml"
+        assert keyfluid.load_scene(saved).control.strength == 6.0
+        assert "# How the smoke is driven.\n" in saved.read_text()
+        page.say(type="restart")
+        while page.until("frame")["header"]["frame"] != 0:
+            pass
+        page.say(type="set", keys={"smoothing": 5.0})
+        assert "control.smoothing" in page.until("error")["message"]
+        child = live_child(studio)
     until_gone(child)
 
 
 def test_no_frame_is_sent_before_the_last_was_seen(studio):
-    socket = studio.socket("live", scene=write_scene(studio, PUFF, "slow"))
-    assert json.loads(socket.recv(120))["type"] == "ready"
-    number = unpacked(socket.recv(60)).header["number"]
-    with pytest.raises(TimeoutError):
-        socket.recv(1.0)
-    socket.send(json.dumps({"type": "seen", "number": number}))
-    assert unpacked(socket.recv(60)).header["number"] == number + 1
-    for message in ("{", "[]", '{"type": 3}', '{"type": "set", "keys": []}', '{"type": "seen", "number": ""}'):
-        socket.send(message)
-    socket.send("9" * 70000)
-    socket.send(b"\0\1")
-    socket.send(json.dumps({"type": "pause"}))
-    socket.send(json.dumps({"type": "seen", "number": number + 1}))
-    with pytest.raises(TimeoutError):
-        socket.recv(1.0)
-    socket.send(json.dumps({"type": "play"}))
-    assert unpacked(socket.recv(60)).header["number"] == number + 2
-    socket.close()
+    with studio.socket("live", scene=write_scene(studio, PUFF, "slow")) as socket:
+        assert json.loads(socket.recv(120))["type"] == "ready"
+        number = unpacked(socket.recv(60)).header["number"]
+        with pytest.raises(TimeoutError):
+            socket.recv(1.0)
+        socket.send(json.dumps({"type": "seen", "number": number}))
+        assert unpacked(socket.recv(60)).header["number"] == number + 1
+        for message in ("{", "[]", '{"type": 3}', '{"type": "set", "keys": []}', '{"type": "seen", "number": ""}'):
+            socket.send(message)
+        socket.send("9" * 70000)
+        socket.send(b"\0\1")
+        socket.send(json.dumps({"type": "seen", "number": number + 1}))
+        page = Page(socket)
+        page.say(type="pause")
+        page.until("paused")
+        with pytest.raises(TimeoutError):
+            socket.recv(0.5)
+        page.say(type="play")
+        assert page.until("frame")["header"]["number"] > number + 1
 
 
 def test_what_can_not_run_live_is_said(studio):
-    write_scene(studio, PUFF.replace('"target"', '"none"'), "free")
+    write_scene(studio, PUFF[: PUFF.index("# How")], "free")
     write_scene(studio, PUFF.replace("frames = 6", "frames = -6"), "faulty")
     write_scene(studio, PUFF.replace('text = "F"', 'image = "/etc/hostname"'), "outside")
     for scene, words in (
@@ -213,12 +220,12 @@ def test_what_can_not_run_live_is_said(studio):
         ("scenes/../../x.toml", "not the name of a file"),
         ("", "not the name of a file"),
     ):
-        assert words in Page(studio, scene).until("error")["message"]
+        with page_on(studio, scene) as page:
+            assert words in page.until("error")["message"]
 
 
 def test_a_live_run_ends_with_a_server_that_is_killed(tmp_path):
-    with running_studio(tmp_path / "work") as studio:
-        page = Page(studio, write_scene(studio, PUFF, "puff"))
+    with running_studio(tmp_path / "work") as studio, page_on(studio, write_scene(studio, PUFF, "puff")) as page:
         page.until("frame")
         child = live_child(studio)
         assert os.getpgid(child) != os.getpgid(studio.process.pid), "Ctrl-C is the server's business"

@@ -92,7 +92,7 @@ def described(problem: BuiltScene, control: Any) -> list[dict[str, Any]]:
                 "max": most,
                 "step": max(1.0, round((most - least) / 200)) if knob.whole else (most - least) / 200,
                 "value": value,
-                "help": fields[knob.key].description,
+                "help": str(fields[knob.key].description).partition("; default")[0],
             }
         )
     return result

@@ -49,15 +49,16 @@ class LiveProcess:
         self._send_frame()
         while True:
             if not self.playing:
+                self._say({"type": "paused", "frame": self.live.frame})
+            while not self.playing:
                 self._take(self.messages.get())
-                continue
             began = time.perf_counter()
             self._take_waiting()
             if not self._step():
                 continue
             self._seconds = time.perf_counter() - began
             frame = self.live.frame
-            while (self._seen < self._sent or self._too_early(began)) and self.playing and self.live.frame == frame:
+            while (self._seen < self._sent or self._too_early(began)) and self.live.frame == frame:
                 self._wait(began)
             if self.live.frame == frame:
                 self._send_frame()

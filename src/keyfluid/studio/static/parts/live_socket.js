@@ -19,8 +19,11 @@ export class LiveSocket extends EventTarget {
   }
 
   close() {
-    this.#socket.onmessage = this.#socket.onclose = null;
-    this.#socket.close();
+    const socket = this.#socket;
+    socket.onmessage = socket.onclose = null;
+    // Closing one that is still connecting counts as an error in the console.
+    if (socket.readyState === WebSocket.CONNECTING) socket.onopen = () => socket.close();
+    else socket.close();
   }
 
   #take(data) {

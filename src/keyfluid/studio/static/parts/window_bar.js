@@ -1,26 +1,22 @@
 // Frames as a bar: those that stay, those that may change, and the one that is edited; a handle for each end.
 import { html, render } from "../vendor/lit-html/lit-html.js";
 import { live } from "../vendor/lit-html/directives/live.js";
-import { styleMap } from "../vendor/lit-html/directives/style-map.js";
 
 /** Holds frame, first and last with 0 <= first < frame <= last <= frames; fires "change" on its element. */
 export class WindowBar {
   constructor(host, { frames, keyframes = [] }) {
     Object.assign(this, { frames, keyframes });
-    this.frame = keyframes.at(-1) ?? frames;
-    this.first = Math.max(0, Math.min(this.frame - 1, Math.round(this.frame / 2)));
-    this.last = this.frame;
     this.element = document.createElement("div");
     this.element.className = "window-bar";
     host.append(this.element);
-    this.#draw();
+    this.choose(keyframes.at(-1) ?? frames);
   }
 
-  /** Choose the frame to edit; the window follows where it must. */
+  /** Choose the frame to edit; the window is the half before it, until a hand sets an end: then it follows where it must. */
   choose(frame) {
     this.frame = Math.min(Math.max(1, frame), this.frames);
-    this.first = Math.min(this.first, this.frame - 1);
-    this.last = Math.max(this.last, this.frame);
+    this.first = Math.min(this.firstSet ?? Math.floor(this.frame / 2), this.frame - 1);
+    this.last = Math.max(this.lastSet ?? this.frame, this.frame);
     this.#changed();
   }
 
@@ -42,19 +38,19 @@ export class WindowBar {
     const share = (frame) => `${100 * frame / this.frames}%`;
     render(html`
       <div class="window-frames" role="img" aria-label="frames 0 to ${this.first} stay, ${this.first + 1} to ${this.last} are controlled">
-        <span class="stays" style=${styleMap({ left: "0", width: share(this.first) })}></span>
-        <span class="changes" style=${styleMap({ left: share(this.first), width: share(this.last - this.first) })}></span>
-        ${this.keyframes.map((key) => html`<i class="key" style=${styleMap({ left: share(key) })}></i>`)}
-        <b style=${styleMap({ left: share(this.frame) })}></b>
+        <span class="stays" .style=${`left: 0; width: ${share(this.first)}`}></span>
+        <span class="changes" .style=${`left: ${share(this.first)}; width: ${share(this.last - this.first)}`}></span>
+        ${this.keyframes.map((key) => html`<i class="key" .style=${`left: ${share(key)}`}></i>`)}
+        <b .style=${`left: ${share(this.frame)}`}></b>
       </div>
       ${this.#row("frame", "Frame to edit", this.frame, 1, this.frames, (value) => this.choose(value))}
       ${this.#row("first", "Frames that stay, up to", this.first, 0, this.frames - 1, (value) => {
-        this.first = Math.min(value, this.frame - 1);
-        this.#changed();
+        this.firstSet = value;
+        this.choose(this.frame);
       })}
       ${this.#row("last", "Control ends at", this.last, 1, this.frames, (value) => {
-        this.last = Math.max(value, this.frame);
-        this.#changed();
+        this.lastSet = value;
+        this.choose(this.frame);
       })}`, this.element);
   }
 }
