@@ -76,7 +76,9 @@ def test_a_scene_is_made_timed_and_edited(tmp_path: Path) -> None:
         browser.until(f"document.querySelector({mark!r})")
         assert data()["keyframe"][0]["frame"] == 48
         x, y = browser.middle(mark)
-        left, width = browser.ask("(b => [b.left, b.width])(document.querySelector('.ruler .track').getBoundingClientRect())")
+        left, width = browser.ask(
+            "(b => [b.left, b.width])(document.querySelector('.ruler .track').getBoundingClientRect())"
+        )
         browser.drag([(x, y), (x - 20, y), (left + width * 24 / 48, y)])
         browser.until("document.querySelector('[data-do=undo]').title.includes('Move')")
         assert data()["keyframe"][0]["frame"] == 24

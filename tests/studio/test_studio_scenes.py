@@ -76,10 +76,14 @@ def change(text: str, *changes: dict[str, Any]) -> str:
 
 
 def test_changes_keep_everything_else() -> None:
-    text = change(SCENE, {"path": "keyframe[0].center", "value": [0.25, 0.5]}, {"path": "domain.resolution", "value": 32})
+    text = change(
+        SCENE, {"path": "keyframe[0].center", "value": [0.25, 0.5]}, {"path": "domain.resolution", "value": 32}
+    )
     assert 'shape = "star" # five tips\ncenter = [0.25, 0.5]\n\n# The second one.' in text
     assert "resolution = 32                # cells" in text
-    assert text.startswith('# A scene.\nname = "two"   # its name\n') and text.endswith(SCENE[SCENE.index("# The sec") :])
+    assert text.startswith('# A scene.\nname = "two"   # its name\n') and text.endswith(
+        SCENE[SCENE.index("# The sec") :]
+    )
     text = change(SCENE, {"path": "smoke.initial[0].center", "value": [0.5, 0.3]})
     assert 'initial = { shape = "disk", center = [0.5, 0.3], radius = 0.15 }   # the start' in text
     text = change(SCENE, {"path": "keyframe[0]", "remove": True})
