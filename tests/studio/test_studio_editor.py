@@ -12,8 +12,9 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from browser import Browser
 from studio_kit import running_studio
+
+from browser import Browser
 
 CONTROL, SHIFT = 2, 8
 HOLD_SAVES = """(() => { const real = window.fetch; window.fetch = (...all) => all[1]?.method === "PUT"
@@ -141,7 +142,8 @@ def test_two_tabs_lose_nothing(tmp_path: Path) -> None:
             switch()
             browser.ask("window.release()")
             browser.until("document.querySelector('[data-do=take-theirs]')")
-            assert "resolution = 80" in browser.ask(text) and "resolution = 96" in file.read_text(encoding="utf-8")
+            assert "resolution = 80" in browser.ask(text)
+            assert "resolution = 96" in file.read_text(encoding="utf-8")
             browser.click("[data-do=take-theirs]")
             browser.until(f"{text}.includes('frames = 72') && {text}.includes('resolution = 96')")
             browser.click("[data-do=undo]")  # mine is one step away
