@@ -147,7 +147,8 @@ def test_lines_of_keys() -> None:
         "keyframe[1].fit": "[[keyframe]]", "control.method": "method",
     }.items():  # fmt: skip
         number = line_of(found, path)
-        assert number is not None and lines[number - 1].startswith(start), path
+        assert number is not None, path
+        assert lines[number - 1].startswith(start), path
     assert line_of(found, "keyframe[1]") == 22
     assert line_of(found, "liquid.gravity") is None
 
@@ -231,7 +232,7 @@ def test_a_change_by_another_program_is_an_event(studio: RunningStudio) -> None:
 
 def _event(socket: Any, kind: str, path: str) -> dict[str, Any]:
     while True:
-        event: dict[str, Any] = json.loads(socket.recv(20))
+        event: dict[str, Any] = json.loads(socket.recv(60))
         if event["type"] == kind and event.get("path", event.get("gallery")) == path:
             return event
 
