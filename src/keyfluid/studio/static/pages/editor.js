@@ -20,7 +20,7 @@ export class Page {
 
   constructor(root, app) {
     Object.assign(this, { root, app, path: "" });
-    this.beforeUnload = (event) => { if (this.state?.dirty) event.preventDefault(); };
+    this.beforeUnload = (event) => { if (this.state?.saving) event.preventDefault(); };
   }
 
   get title() {
@@ -131,7 +131,7 @@ export class Page {
     const { state } = this;
     const count = state.faults.length;
     const saved = state.conflict ? html`<span class="bad">not saved</span>`
-      : state.dirty ? html`<span class="warn">saving…</span>` : html`<span class="quiet">saved</span>`;
+      : state.saving ? html`<span class="warn">saving…</span>` : html`<span class="quiet">saved</span>`;
     render(html`
       <button data-do="undo" ?disabled=${!state.canUndo} title=${`Undo ${state.canUndo ?? ""} (Ctrl+Z)`}
         @click=${() => state.undo()}>Undo</button>

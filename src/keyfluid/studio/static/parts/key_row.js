@@ -9,7 +9,7 @@ export function keyRow(key, path, state) {
   const fault = state.faults.find((one) => one.path === path || (one.path && within(one.path, path) && within(path, one.path)));
   const set = (written) => change(state, key, path, written, value);
   return html`<label class=${`key ${value === undefined ? "" : "given"}`} data-key=${key.key} title=${key.help}>
-    <span class="key-name">${key.key}${key.unit ? html` <small>${key.unit}</small>` : nothing}</span>
+    <span class="key-name">${key.key}${key.unit && key.unit !== key.key ? html` <small>${key.unit}</small>` : nothing}</span>
     ${input(key, value, set, state)}
     <small class="key-help">${key.help}</small>
     ${fault ? html`<small class="bad key-fault">${fault.message}</small>` : nothing}

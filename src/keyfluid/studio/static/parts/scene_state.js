@@ -23,6 +23,7 @@ export class SceneState extends EventTarget {
   #queue = Promise.resolve();
   #timers = [];
   #typing = false;
+  #waiting = 0;
   #ends;
 
   constructor(path, app) {
@@ -39,6 +40,9 @@ export class SceneState extends EventTarget {
   open() {
     return this.#do(async () => this.#take(await get("scene", { path: this.path })));
   }
+
+  /** Whether the file is not yet what the page shows. */
+  get saving() { return this.dirty || this.#waiting > 0; }
 
   get canUndo() { return this.#undo.at(-1)?.label ?? null; }
   get canRedo() { return this.#redo.at(-1)?.label ?? null; }
@@ -118,9 +122,15 @@ export class SceneState extends EventTarget {
 
   /** One thing after the other, so that each knows the revision that the one before made. */
   #do(work) {
-    const done = this.#queue.then(() => this.app.try(work));
-    this.#queue = done.catch(() => {});
-    return done;
+    this.#waiting += 1;
+    this.#fire("status");
+    this.#queue = this.#queue.then(async () => {
+      const result = await this.app.try(work);
+      this.#waiting -= 1;
+      this.#fire("status");
+      return result;
+    });
+    return this.#queue;
   }
 
   async #save() {
