@@ -14,7 +14,7 @@ import pytest
 
 import keyfluid as api
 from keyfluid.cli.main import main
-from keyfluid.cli.run_commands import bundled
+from keyfluid.gallery import bundled
 from keyfluid.errors import SceneErrors
 from keyfluid.runs.outputs import strip_frames
 from keyfluid.runs.run import plan_run

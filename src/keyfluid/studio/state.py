@@ -11,6 +11,9 @@ from starlette.requests import HTTPConnection
 
 from keyfluid.studio.events import Events
 from keyfluid.studio.guard import LOOPBACK
+from keyfluid.studio.home_listing import HomeListing
+from keyfluid.studio.scene_files import SceneFiles
+from keyfluid.studio.thumbs import Thumbs
 from keyfluid.studio.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -31,6 +34,16 @@ class Studio:
     starting: list[Callable[[], None]] = field(default_factory=list)
     ending: list[Callable[[], None]] = field(default_factory=list)
     """Called when the server starts and ends."""
+    scenes: SceneFiles = field(init=False)
+    home: HomeListing = field(init=False)
+    thumbs: Thumbs = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scenes = SceneFiles(self.workspace, self.events)
+        self.home = HomeListing(self.workspace)
+        self.thumbs = Thumbs(self.workspace, self.events)
+        self.starting.append(self.scenes.watcher.start)
+        self.ending += [self.scenes.watcher.stop, self.thumbs.close]
 
     @cached_property
     def stage(self) -> StageDrawer:

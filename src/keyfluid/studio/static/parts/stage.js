@@ -13,11 +13,12 @@ import { StageMaker } from "./stage_maker.js";
  *  whole: all bodies, latest: nothing has been asked since}}). */
 export class Stage extends EventTarget {
   #frame = 0;
+  #selected = null;
   #trying = null;
 
   constructor(host, state, app) {
     super();
-    Object.assign(this, { state, app, bodies: new Map(), views: [], selected: null, wayPoint: null, onion: true, faults: [], warnings: [] });
+    Object.assign(this, { state, app, bodies: new Map(), views: [], wayPoint: null, onion: true, faults: [], warnings: [] });
     this.element = document.createElement("section");
     this.element.className = "stage";
     this.element.setAttribute("aria-label", "Stage");
@@ -49,12 +50,20 @@ export class Stage extends EventTarget {
 
   get body() { return this.bodies.get(this.selected) ?? null; }
 
-  /** Choose a body by its id, or none. */
-  select(id) {
-    if (this.selected === id) return;
-    this.selected = id;
+  /** The id of the chosen body, or null. */
+  get selected() { return this.#selected; }
+
+  set selected(id) {
+    if (this.#selected === id) return;
+    this.#selected = id;
     this.wayPoint = null;
     this.redraw();
+  }
+
+  /** Choose a body by its id, or none, and say so. */
+  select(id) {
+    if (this.#selected === id) return;
+    this.selected = id;
     this.dispatchEvent(new CustomEvent("select", { detail: { id } }));
   }
 
