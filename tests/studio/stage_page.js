@@ -41,5 +41,5 @@
   window.stage?.leave();
   window.stage = new Stage(host, state, app);
   window.drawn = 0;
-  stage.addEventListener("drawn", () => { drawn += 1; });
+  stage.addEventListener("drawn", ({ detail }) => { drawn += detail.whole && detail.latest; });
 })

@@ -9,14 +9,16 @@ import { StageFacts } from "./stage_facts.js";
 import { StageFeed } from "./stage_feed.js";
 import { StageMaker } from "./stage_maker.js";
 
-/** Events: "select" ({detail: {id}}), "frame" ({detail: {frame}}), "drawn" after an answer of the server. */
+/** Events: "select" ({detail: {id}}), "frame" ({detail: {frame}}), "drawn" after an answer of the server ({detail: {took,
+ *  whole: all bodies, latest: nothing has been asked since}}). */
 export class Stage extends EventTarget {
   #frame = 0;
+  #selected = null;
   #trying = null;
 
   constructor(host, state, app) {
     super();
-    Object.assign(this, { state, app, bodies: new Map(), views: [], selected: null, wayPoint: null, onion: true, faults: [], warnings: [] });
+    Object.assign(this, { state, app, bodies: new Map(), views: [], wayPoint: null, onion: true, faults: [], warnings: [] });
     this.element = document.createElement("section");
     this.element.className = "stage";
     this.element.setAttribute("aria-label", "Stage");
@@ -48,12 +50,20 @@ export class Stage extends EventTarget {
 
   get body() { return this.bodies.get(this.selected) ?? null; }
 
-  /** Choose a body by its id, or none. */
-  select(id) {
-    if (this.selected === id) return;
-    this.selected = id;
+  /** The id of the chosen body, or null. */
+  get selected() { return this.#selected; }
+
+  set selected(id) {
+    if (this.#selected === id) return;
+    this.#selected = id;
     this.wayPoint = null;
     this.redraw();
+  }
+
+  /** Choose a body by its id, or none, and say so. */
+  select(id) {
+    if (this.#selected === id) return;
+    this.selected = id;
     this.dispatchEvent(new CustomEvent("select", { detail: { id } }));
   }
 
@@ -71,10 +81,12 @@ export class Stage extends EventTarget {
   }
 
   #answered({ header, arrays, shapes }, question) {
+    // What was tried and is over by now: the whole stage has been asked for since.
+    if (question.changes && !this.#trying) return;
     if (!header.bodies) {
       this.faults = header.faults;
       this.facts.draw();
-      this.#tellDrawn(0);
+      this.#tellDrawn(question);
       return;
     }
     this.#lay(header);
@@ -99,10 +111,12 @@ export class Stage extends EventTarget {
     if (question.bodies && this.#trying) this.faults = header.faults;
     if (question.soon && question.latest) this.feed.ask({ frame: this.#frame });
     this.redraw();
-    this.#tellDrawn(header.bodies.length);
+    this.#tellDrawn(question);
   }
 
-  #tellDrawn(bodies) { this.dispatchEvent(new CustomEvent("drawn", { detail: { took: this.feed.took, bodies } })); }
+  #tellDrawn({ bodies, latest }) {
+    this.dispatchEvent(new CustomEvent("drawn", { detail: { took: this.feed.took, whole: !bodies, latest } }));
+  }
 
   /** Views for this domain, made again when it changes. */
   #lay({ dim, size, up, spacing, frames, cells, exact }) {
@@ -141,6 +155,7 @@ export class Stage extends EventTarget {
     const changes = this.#trying;
     this.#trying = null;
     if (changes?.length) this.state.change(changes, label);
+    else this.refresh();
   }
 
   undrag() {
