@@ -15,8 +15,11 @@ export function duration(seconds) {
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
-/** 120 MB, 1.5 GB. */
-export const size = (megabytes) => megabytes < 1000 ? `${Number(megabytes.toPrecision(2))} MB` : `${(megabytes / 1000).toFixed(1)} GB`;
+/** 49 kB, 120 MB, 1.5 GB. */
+export function size(megabytes) {
+  if (megabytes < 1) return `${Math.ceil(1000 * megabytes)} kB`;
+  return megabytes < 1000 ? `${Number(megabytes.toPrecision(2))} MB` : `${(megabytes / 1000).toFixed(1)} GB`;
+}
 
 export const stateWords = (job) => STATES[job.state] ?? job.state;
 export const kindWords = (job) => KINDS[job.kind] ?? job.kind;
