@@ -369,6 +369,8 @@ def test_a_scene_is_run_stopped_and_resumed_from_the_page(tmp_path: Path) -> Non
         assert (errors["unit"], errors["x"], list(errors["curves"])) == ("frame", [1, 2, 3, 4, 5, 6], ["keyframe[0]"])
         assert errors["curves"]["keyframe[0]"][-1] < errors["curves"]["keyframe[0]"][0]
         browser.until("document.querySelector('[data-id=error-chart] canvas')")
+        browser.click("[data-id=job-words] [data-do=key]")
+        assert browser.ask("keys.at(-1)").startswith("control.")
         browser.screenshot(tmp_path / "finished.png")
         mount(browser, long)
         browser.click("[data-do=run]")

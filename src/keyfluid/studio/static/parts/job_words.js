@@ -40,6 +40,11 @@ export function share(job) {
   return job.variant ? (job.variant.done + inner) / job.variant.total : inner;
 }
 
+const KEY = /\b((?:domain|time|smoke|liquid|source|obstacle|wind|flow|picture|keyframe|edit|control|camera|light|output)(?:\[\d+\])?(?:\.[a-z_]+(?:\[\d+\])?)+)/;
+
+/** A line in pieces: at odd places key paths of the scene, such as "control.gamma". */
+export const withKeys = (text) => text.split(KEY);
+
 /** "keyframe[1]" as "Keyframe 2, frame 40". */
 export function keyWords(path, plan) {
   const number = /\[(\d+)\]$/.exec(path);

@@ -3,7 +3,7 @@ import { events, get, post } from "../api.js";
 import { html, nothing, render } from "../vendor/lit-html/lit-html.js";
 import { ErrorChart } from "./error_chart.js";
 import { ACTIVE, JobCourse, jobs } from "./job_feed.js";
-import { duration, kindWords, nameOf, progressWords, share, size, stateWords } from "./job_words.js";
+import { duration, kindWords, nameOf, progressWords, share, size, stateWords, withKeys } from "./job_words.js";
 import { Viewer } from "./viewer.js";
 import { askWedge } from "./wedge_dialog.js";
 
@@ -130,7 +130,7 @@ export class RunPanel extends EventTarget {
         <dt>Disk</dt><dd>about ${size(plan.disk_mb)}</dd>
         <dt>Time</dt><dd data-id="plan-time">${plan.seconds === null ? this.#planning || "not measured" : `about ${duration(plan.seconds)}`}</dd></dl>
         ${plan.lines.map((line) => html`<small>${line}</small><br>`)}
-        ${plan.warnings.map((line) => html`<p class="warn">${line}</p>`)}` : html`<p class="quiet">${this.#planning}</p>`}</div>`;
+        ${plan.warnings.map((line) => html`<p class="warn">${this.#linked(line)}</p>`)}` : html`<p class="quiet">${this.#planning}</p>`}</div>`;
   }
 
   #statusOf(job) {
@@ -157,20 +157,28 @@ export class RunPanel extends EventTarget {
       ${active && Number.isFinite(last?.error) ? html`<div class="number">error ${last.error.toPrecision(3)}${last.note ? `, ${last.note}` : ""}</div>` : nothing}
       ${active && job.estimate ? html`<small>estimate: ${size(job.estimate.memory / 1e6)} of memory,
         ${size(job.estimate.disk / 1e6)} on disk, ${duration(job.estimate.seconds)}</small>` : nothing}
-      ${active || !job.result ? nothing : html`<div data-id="job-words">${job.result.words?.map((line) => html`<p>${line}</p>`)}
+      ${active || !job.result ? nothing : html`<div data-id="job-words">${job.result.words?.map((line) => html`<p>${this.#linked(line)}</p>`)}
         <small>${duration(job.result.seconds)} of computing</small></div>`}
-      ${job.faults.length ? this.#faultsOf(job.faults) : job.message ? html`<p class="bad" data-id="job-message">${job.message}</p>` : nothing}
+      ${job.faults.length ? this.#faultsOf(job.faults) : job.message ? html`<p class="bad" data-id="job-message">${this.#linked(job.message)}</p>` : nothing}
     </div>`;
   }
 
   #faultsOf(faults) {
     return html`<ul>${faults.map(({ path, message }) => html`<li>${path ? html`<button class="plain fault" data-do="key" data-id=${path}
-      @click=${() => this.dispatchEvent(new CustomEvent("key", { detail: { path } }))}><code>${path}</code>: ${message}</button>`
+      @click=${() => this.#reveal(path)}><code>${path}</code>: ${message}</button>`
       : html`<span class="bad">${message}</span>`}</li>`)}</ul>`;
   }
 
+  /** A line whose keys can be clicked. */
+  #linked(line) {
+    return withKeys(line).map((piece, place) => place % 2 === 0 ? piece : html`<button class="plain key-link" data-do="key"
+      data-id=${piece} @click=${() => this.#reveal(piece)}><code>${piece}</code></button>`);
+  }
+
+  #reveal(path) { this.dispatchEvent(new CustomEvent("key", { detail: { path } })); }
+
   #notesOf(job) {
-    return job?.notes.length ? html`<h3>Notes</h3><ul data-id="job-notes">${job.notes.map((note) => html`<li>${note}</li>`)}</ul>` : nothing;
+    return job?.notes.length ? html`<h3>Notes</h3><ul data-id="job-notes">${job.notes.map((note) => html`<li>${this.#linked(note)}</li>`)}</ul>` : nothing;
   }
 
   #choose(id) {
