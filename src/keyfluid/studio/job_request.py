@@ -12,7 +12,7 @@ from keyfluid.runs.wedge import Wedge
 from keyfluid.scenes import load_scene
 from keyfluid.studio.answers import Refused, text_in
 from keyfluid.studio.job_record import KINDS, JobRecord
-from keyfluid.studio.scene_files import require_inside
+from keyfluid.studio.named_files import require_inside
 from keyfluid.studio.workspace import Workspace
 
 _MOST_CHANGES, _LONGEST = 100, 4096
