@@ -9,7 +9,6 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +16,7 @@ import typer
 
 from keyfluid.cli.json_lines import faults_too, line
 from keyfluid.cli.summary import summary
+from keyfluid.gallery import bundled, description
 from keyfluid.io.run.layout import GIF, MESH, MP4, PLY, PNG, REPORT, STRIP, VDB, WEBP
 
 if TYPE_CHECKING:
@@ -110,11 +110,11 @@ def gallery(
     scenes = bundled()
     if name is None:
         if as_json:
-            print(json.dumps({key: _description(path) for key, path in scenes.items()}))
+            print(json.dumps({key: description(path) for key, path in scenes.items()}))
             return
         width = max(map(len, scenes))
         for key, path in scenes.items():
-            print(_hanging(f"{key:<{width}}  {_description(path)}", width + 2))
+            print(_hanging(f"{key:<{width}}  {description(path)}", width + 2))
         print("\nkeyfluid gallery NAME -o FOLDER runs one")
         return
     run(_bundled_scene(name), output, set_, threads, preview, overwrite=overwrite, as_json=as_json)
@@ -198,12 +198,6 @@ def demo(
     _finish(*_run_scene(loaded, output / loaded.name, None, True, False), False)
 
 
-def bundled() -> dict[str, Path]:
-    """Names and files of the bundled scenes."""
-    folder = Path(__file__).parent.parent / "gallery"
-    return {path.stem: path for path in sorted(folder.glob("*.toml")) if path.stem != "starter"}
-
-
 def _bundled_scene(name: str) -> Path:
     from keyfluid.errors import KeyfluidError
 
@@ -211,12 +205,6 @@ def _bundled_scene(name: str) -> Path:
     if name not in scenes:
         raise KeyfluidError(f"gallery: no scene {name!r}; use {', '.join(scenes)}")
     return scenes[name]
-
-
-def _description(path: Path) -> str:
-    """The comment that a scene begins with."""
-    with path.open(encoding="utf-8") as file:
-        return " ".join(line.lstrip("# ").strip() for line in takewhile(lambda line: line.startswith("#"), file))
 
 
 def _hanging(text: str, indent: int) -> str:

@@ -9,8 +9,11 @@ from starlette.requests import HTTPConnection
 
 from keyfluid.studio.events import Events
 from keyfluid.studio.guard import LOOPBACK
+from keyfluid.studio.home_listing import HomeListing
 from keyfluid.studio.jobs import Jobs
 from keyfluid.studio.plans import Plans
+from keyfluid.studio.scene_files import SceneFiles
+from keyfluid.studio.thumbs import Thumbs
 from keyfluid.studio.workspace import Workspace
 
 
@@ -30,14 +33,20 @@ class Studio:
     """Called when the server starts and ends."""
     at_once: int = 1
     """Jobs that may run at the same time."""
+    scenes: SceneFiles = field(init=False)
+    home: HomeListing = field(init=False)
+    thumbs: Thumbs = field(init=False)
     jobs: Jobs = field(init=False)
     plans: Plans = field(init=False)
 
     def __post_init__(self) -> None:
+        self.scenes = SceneFiles(self.workspace, self.events)
+        self.home = HomeListing(self.workspace)
+        self.thumbs = Thumbs(self.workspace, self.events)
         self.jobs = Jobs(self.workspace, self.events, self.at_once)
         self.plans = Plans(self.workspace)
-        self.starting.append(self.jobs.start)
-        self.ending += [self.jobs.end, self.plans.end]
+        self.starting += [self.scenes.watcher.start, self.jobs.start]
+        self.ending += [self.scenes.watcher.stop, self.thumbs.close, self.jobs.end, self.plans.end]
 
 
 def studio_of(request: HTTPConnection) -> Studio:

@@ -5,7 +5,7 @@ import { JobsBar } from "./parts/jobs_bar.js";
 import { html, render } from "./vendor/lit-html/lit-html.js";
 
 const PAGES = { home: "home", editor: "editor", run: "run", compare: "compare", wedge: "wedge", live: "live", fix: "fix" };
-const place = document.getElementById("page");
+let place = document.getElementById("page");
 let current = null;
 let hello = {};
 
@@ -41,7 +41,10 @@ async function show() {
   const module = await import(`./pages/${PAGES[page]}.js`);
   current?.leave?.();
   keys.clear();
-  place.replaceChildren();
+  // A new element, because lit-html remembers what it rendered in the old one.
+  const fresh = Object.assign(document.createElement("main"), { id: "page", tabIndex: -1 });
+  place.replaceWith(fresh);
+  place = fresh;
   place.dataset.page = page;
   current = new module.Page(place, app);
   drawBar();
