@@ -54,8 +54,8 @@ class FollowedJob:
             "id": record.id, "kind": record.kind, "scene": record.scene, "run": record.run, "set": record.set,
             "wedge": record.wedge, "state": self.state, "exit": self.exit, "message": self.message,
             "faults": self.faults, "queued": record.queued, "started": record.started, "ended": self.ended,
-            "last": course.last, "estimate": course.estimate, "plan": course.plan, "variant": course.variant, "result": course.result,
-            "notes": course.notes, "lines": course.lines, "resumable": self._resumable(),
+            "last": course.last, "estimate": course.estimate, "plan": course.plan, "variant": course.variant,
+            "result": course.result, "notes": course.notes, "lines": course.lines, "resumable": self._resumable(),
         }  # fmt: skip
 
     def publish(self) -> None:

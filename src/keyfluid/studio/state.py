@@ -11,7 +11,9 @@ from keyfluid.studio.events import Events
 from keyfluid.studio.guard import LOOPBACK
 from keyfluid.studio.home_listing import HomeListing
 from keyfluid.studio.jobs import Jobs
+from keyfluid.studio.open_runs import OpenRuns
 from keyfluid.studio.plans import Plans
+from keyfluid.studio.run_frames import FrameAnswers
 from keyfluid.studio.scene_files import SceneFiles
 from keyfluid.studio.thumbs import Thumbs
 from keyfluid.studio.workspace import Workspace
@@ -26,6 +28,8 @@ class Studio:
     port: int
     hosts: tuple[str, ...] = LOOPBACK
     events: Events = field(default_factory=Events)
+    runs: OpenRuns = field(default_factory=OpenRuns)
+    frames: FrameAnswers = field(default_factory=FrameAnswers)
     warm: bool = False
     """Whether kernels are compiled (`warm.py`)."""
     starting: list[Callable[[], None]] = field(default_factory=list)
