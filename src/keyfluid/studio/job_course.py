@@ -26,6 +26,7 @@ class Course:
         self.estimate: dict[str, Any] | None = None
         self.plan: dict[str, Any] | None = None
         self.variant: dict[str, Any] | None = None
+        self.result: dict[str, Any] | None = None
         self.notes: list[str] = []
         self.message, self.faults = "", list[dict[str, str]]()
 
@@ -63,6 +64,8 @@ class Course:
                 self.plan = event
             case "variant":
                 self.variant = event
+            case "result":
+                self.result = event
             case "warning" | "compiling":
                 self._note(event.get("message"))
             case "error":

@@ -55,7 +55,7 @@ class FollowedJob:
             "wedge": record.wedge, "state": self.state, "exit": self.exit, "message": self.message,
             "faults": self.faults, "queued": record.queued, "started": record.started, "ended": self.ended,
             "last": course.last, "estimate": course.estimate, "plan": course.plan, "variant": course.variant,
-            "notes": course.notes, "lines": course.lines, "resumable": self._resumable(),
+            "result": course.result, "notes": course.notes, "lines": course.lines, "resumable": self._resumable(),
         }  # fmt: skip
 
     def publish(self) -> None:

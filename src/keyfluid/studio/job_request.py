@@ -10,9 +10,9 @@ from typing import Any
 from keyfluid.io.run.layout import SCENE, scene_file
 from keyfluid.runs.wedge import Wedge
 from keyfluid.scenes import load_scene
-from keyfluid.studio.allowed_files import require_inside
 from keyfluid.studio.answers import Refused, text_in
 from keyfluid.studio.job_record import KINDS, JobRecord
+from keyfluid.studio.named_files import require_inside
 from keyfluid.studio.workspace import Workspace
 
 _MOST_CHANGES, _LONGEST = 100, 4096

@@ -94,8 +94,9 @@ class Jobs:
             run = request.run if request.run is not None else self._free(request.name)
             self._last_id = max(self._last_id + 1, time.time_ns() // 1000)
             record = JobRecord(
-                str(self._last_id), request.kind, request.scene, run, time.time(), request.set, request.wedge
-            )
+                str(self._last_id), request.kind, request.scene or self._scene_of(run), run, time.time(), request.set,
+                request.wedge,
+            )  # fmt: skip
             place = self.folder / record.id
             place.mkdir()
             record.write(place)
@@ -137,6 +138,10 @@ class Jobs:
         if identity not in self._jobs:
             raise Refused(404, "this job is not there any more")
         return self._jobs[identity]
+
+    def _scene_of(self, run: str) -> str | None:
+        """The scene that a run was started from, as far as its job is known."""
+        return next((job.record.scene for job in self._jobs.values() if job.record.run == run), None)
 
     def _free(self, name: str) -> str:
         """A folder in runs/ that is neither there nor waited for."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from keyfluid.errors import KeyfluidError, faults_of
 from keyfluid.scenes import Scene, load_scene, preview
-from keyfluid.studio.allowed_files import require_inside
+from keyfluid.studio.named_files import require_inside
 from keyfluid.studio.workspace import Workspace
 
 PATIENCE = 300.0

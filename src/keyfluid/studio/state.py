@@ -42,11 +42,11 @@ class Studio:
     starting: list[Callable[[], None]] = field(default_factory=list)
     ending: list[Callable[[], None]] = field(default_factory=list)
     """Called when the server starts and ends."""
+    at_once: int = 1
+    """Jobs that may run at the same time."""
     scenes: SceneFiles = field(init=False)
     home: HomeListing = field(init=False)
     thumbs: Thumbs = field(init=False)
-    at_once: int = 1
-    """Jobs that may run at the same time."""
     jobs: Jobs = field(init=False)
     plans: Plans = field(init=False)
 

@@ -6,6 +6,7 @@ const COLOURS = ["--accent", "--warn", "--good", "--obstacle", "--bad", "--start
 const HEIGHT = 170;
 const LEAST = 1e-4;
 const ALL = "all";
+const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000];
 
 /** `take(event)` is given what `keyfluid run --json` prints; drawn at most once per picture of the screen. */
 export class ErrorChart {
@@ -79,10 +80,13 @@ export class ErrorChart {
     if (!this.#x.length) return;
     const data = [this.#x, ...this.#curves.values()];
     const shape = [this.#unit, ...this.#curves.keys()].join(" ");
-    if (this.#plot && shape === this.#drawn) return this.#plot.setData(data);
-    this.#drawn = shape;
-    this.#plot?.destroy();
-    this.#plot = new uPlot(this.#options(), data, this.element);
+    if (this.#plot && shape === this.#drawn) this.#plot.setData(data);
+    else {
+      this.#drawn = shape;
+      this.#plot?.destroy();
+      this.#plot = new uPlot(this.#options(), data, this.element);
+    }
+    if (this.#plot.cursor.idx == null) this.#plot.setLegend({ idx: this.#x.length - 1 });
   }
 
   #options() {
@@ -96,11 +100,11 @@ export class ErrorChart {
       cursor: { y: false },
       legend: { live: this.#curves.size < 7 },
       scales: { x: { time: false }, y: { distr: 3 } },
-      axes: [{ ...axis, size: 28 }, { ...axis, size: 46, values: words }],
+      axes: [{ ...axis, size: 28, incrs: STEPS }, { ...axis, size: 46, values: words }],
       series: [{ label: this.#unit }, ...[...this.#curves.keys()].map((path, place) => ({
         label: path === ALL ? "All keyframes" : keyWords(path, this.#plan),
         stroke: colour(COLOURS[place % COLOURS.length]), width: 1.5, spanGaps: true,
-        points: { show: this.#x.length < 3 }, value: (_, value) => value?.toPrecision(3) ?? "",
+        value: (_, value) => value?.toPrecision(3) ?? "",
       }))],
     };
   }

@@ -50,7 +50,7 @@ class JobFeed extends EventTarget {
     if (event.event === "progress" && event.unit === "note") job.notes = [...job.notes, event.note];
     else if (event.event === "progress") job.last = Object.fromEntries(OF_LAST.map((key) => [key, event[key]]));
     else if (event.event === "warning" || event.event === "compiling") job.notes = [...job.notes, event.message];
-    else if (["estimate", "plan", "variant"].includes(event.event)) job[event.event] = event;
+    else if (["estimate", "plan", "variant", "result"].includes(event.event)) job[event.event] = event;
     this.#fire();
   }
 
@@ -59,7 +59,10 @@ class JobFeed extends EventTarget {
 
 export const jobs = new JobFeed();
 
-/** Everything that one job has printed, without gap or repetition: `take(event)` is called once for each line. */
+/**
+ * Everything that one job has printed, without gap or repetition: `take(event)` is called once for each line.
+ * `ready` resolves when what was printed before has been taken.
+ */
 export class JobCourse {
   #next = 0;
   #end;
@@ -69,7 +72,7 @@ export class JobCourse {
   constructor(id, take) {
     Object.assign(this, { id, take });
     this.#end = events.on("progress", (event) => event.id === id && this.#hear(event));
-    this.read();
+    this.ready = this.read();
   }
 
   leave() { this.#end(); }

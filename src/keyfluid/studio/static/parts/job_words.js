@@ -15,8 +15,11 @@ export function duration(seconds) {
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
-/** 120 MB, 1.5 GB. */
-export const size = (megabytes) => megabytes < 1000 ? `${Number(megabytes.toPrecision(2))} MB` : `${(megabytes / 1000).toFixed(1)} GB`;
+/** 49 kB, 120 MB, 1.5 GB. */
+export function size(megabytes) {
+  if (megabytes < 1) return `${Math.ceil(1000 * megabytes)} kB`;
+  return megabytes < 1000 ? `${Number(megabytes.toPrecision(2))} MB` : `${(megabytes / 1000).toFixed(1)} GB`;
+}
 
 export const stateWords = (job) => STATES[job.state] ?? job.state;
 export const kindWords = (job) => KINDS[job.kind] ?? job.kind;
@@ -36,6 +39,11 @@ export function share(job) {
   const inner = job.last.done / job.last.total;
   return job.variant ? (job.variant.done + inner) / job.variant.total : inner;
 }
+
+const KEY = /\b((?:domain|time|smoke|liquid|source|obstacle|wind|flow|picture|keyframe|edit|control|camera|light|output)(?:\[\d+\])?(?:\.[a-z_]+(?:\[\d+\])?)+)/;
+
+/** A line in pieces: at odd places key paths of the scene, such as "control.gamma". */
+export const withKeys = (text) => text.split(KEY);
 
 /** "keyframe[1]" as "Keyframe 2, frame 40". */
 export function keyWords(path, plan) {

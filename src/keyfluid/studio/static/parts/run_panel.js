@@ -3,7 +3,7 @@ import { events, get, post } from "../api.js";
 import { html, nothing, render } from "../vendor/lit-html/lit-html.js";
 import { ErrorChart } from "./error_chart.js";
 import { ACTIVE, JobCourse, jobs } from "./job_feed.js";
-import { duration, kindWords, nameOf, progressWords, share, size, stateWords } from "./job_words.js";
+import { duration, kindWords, nameOf, progressWords, share, size, stateWords, withKeys } from "./job_words.js";
 import { Viewer } from "./viewer.js";
 import { askWedge } from "./wedge_dialog.js";
 
@@ -13,7 +13,7 @@ export class RunPanel extends EventTarget {
   #planning = "";
   #faults = [];
   #chosen = null;
-  #course = null;
+  #courses = null;
   #chart = null;
   #viewer = null;
   #film = "";
@@ -38,7 +38,7 @@ export class RunPanel extends EventTarget {
     this.#ends = [
       () => jobs.removeEventListener("change", soon), () => state.removeEventListener?.("change", soon),
       events.on("frames", (event) => this.#frames(event.run)),
-      events.on("reset", () => this.#course?.read()),
+      events.on("reset", () => this.#courses?.all.at(-1)?.read()),
     ];
     app.try(async () => jobs.start());
     this.update();
@@ -130,7 +130,7 @@ export class RunPanel extends EventTarget {
         <dt>Disk</dt><dd>about ${size(plan.disk_mb)}</dd>
         <dt>Time</dt><dd data-id="plan-time">${plan.seconds === null ? this.#planning || "not measured" : `about ${duration(plan.seconds)}`}</dd></dl>
         ${plan.lines.map((line) => html`<small>${line}</small><br>`)}
-        ${plan.warnings.map((line) => html`<p class="warn">${line}</p>`)}` : html`<p class="quiet">${this.#planning}</p>`}</div>`;
+        ${plan.warnings.map((line) => html`<p class="warn">${this.#linked(line)}</p>`)}` : html`<p class="quiet">${this.#planning}</p>`}</div>`;
   }
 
   #statusOf(job) {
@@ -151,24 +151,34 @@ export class RunPanel extends EventTarget {
         ${job.state === "finished" || job.resumable ? html`<button data-do="look"
           @click=${() => this.app.go(job.kind === "wedge" ? "wedge" : "run", { path: job.run })}>Look</button>` : nothing}</div>
       ${active ? html`<progress max="1" .value=${share(job) ?? 0} aria-label="Progress"></progress>` : nothing}
-      ${last || job.variant ? html`<div class="row number"><span data-id="job-progress" class="grow">${progressWords(job)}</span>
+      ${active && (last || job.variant) ? html`<div class="row number"><span data-id="job-progress" class="grow">${progressWords(job)}</span>
         ${active && last?.seconds_left ? html`<span>${duration(last.seconds_left)} left</span>` : nothing}</div>` : nothing}
       ${active && !last ? html`<p class="quiet">starting…</p>` : nothing}
-      ${Number.isFinite(last?.error) ? html`<div class="number">error ${last.error.toPrecision(3)}${last.note ? `, ${last.note}` : ""}</div>` : nothing}
+      ${active && Number.isFinite(last?.error) ? html`<div class="number">error ${last.error.toPrecision(3)}${last.note ? `, ${last.note}` : ""}</div>` : nothing}
       ${active && job.estimate ? html`<small>estimate: ${size(job.estimate.memory / 1e6)} of memory,
         ${size(job.estimate.disk / 1e6)} on disk, ${duration(job.estimate.seconds)}</small>` : nothing}
-      ${job.faults.length ? this.#faultsOf(job.faults) : job.message ? html`<p class="bad" data-id="job-message">${job.message}</p>` : nothing}
+      ${active || !job.result ? nothing : html`<div data-id="job-words">${job.result.words?.map((line) => html`<p>${this.#linked(line)}</p>`)}
+        <small>${duration(job.result.seconds)} of computing</small></div>`}
+      ${job.faults.length ? this.#faultsOf(job.faults) : job.message ? html`<p class="bad" data-id="job-message">${this.#linked(job.message)}</p>` : nothing}
     </div>`;
   }
 
   #faultsOf(faults) {
     return html`<ul>${faults.map(({ path, message }) => html`<li>${path ? html`<button class="plain fault" data-do="key" data-id=${path}
-      @click=${() => this.dispatchEvent(new CustomEvent("key", { detail: { path } }))}><code>${path}</code>: ${message}</button>`
+      @click=${() => this.#reveal(path)}><code>${path}</code>: ${message}</button>`
       : html`<span class="bad">${message}</span>`}</li>`)}</ul>`;
   }
 
+  /** A line whose keys can be clicked. */
+  #linked(line) {
+    return withKeys(line).map((piece, place) => place % 2 === 0 ? piece : html`<button class="plain key-link" data-do="key"
+      data-id=${piece} @click=${() => this.#reveal(piece)}><code>${piece}</code></button>`);
+  }
+
+  #reveal(path) { this.dispatchEvent(new CustomEvent("key", { detail: { path } })); }
+
   #notesOf(job) {
-    return job?.notes.length ? html`<h3>Notes</h3><ul data-id="job-notes">${job.notes.map((note) => html`<li>${note}</li>`)}</ul>` : nothing;
+    return job?.notes.length ? html`<h3>Notes</h3><ul data-id="job-notes">${job.notes.map((note) => html`<li>${this.#linked(note)}</li>`)}</ul>` : nothing;
   }
 
   #choose(id) {
@@ -178,13 +188,24 @@ export class RunPanel extends EventTarget {
 
   /** Show the course and the film of another job. */
   #follow(job) {
-    if (this.#course?.id === job?.id) return;
+    if (this.#courses?.id === job?.id) return;
     this.#forget();
     if (!job) return;
     this.#chart = new ErrorChart(this.chartPlace);
-    const chart = this.#chart;
-    this.#course = new JobCourse(job.id, (event) => chart.take(event));
+    this.#listen(job, this.#chart);
     if (job.kind !== "wedge" && (job.state === "finished" || job.resumable || job.last)) this.#frames(job.run);
+  }
+
+  /** The course of a job, after those of the jobs that computed its run before. */
+  async #listen(job, chart) {
+    const take = (event) => chart.take(event);
+    this.#courses = { id: job.id, all: [] };
+    const { id, all } = this.#courses;
+    for (const one of this.mine.filter(({ run, queued }) => run === job.run && queued <= job.queued)) {
+      if (this.#courses?.id !== id) return;
+      all.push(new JobCourse(one.id, take));
+      await all.at(-1).ready;
+    }
   }
 
   /** There are frames of a run: show them if it is this job's. */
@@ -197,11 +218,11 @@ export class RunPanel extends EventTarget {
   }
 
   #forget() {
-    this.#course?.leave();
+    for (const course of this.#courses?.all ?? []) course.leave();
     this.#chart?.leave();
     this.#viewer?.leave?.();
     this.film.replaceChildren();
-    this.#course = this.#chart = this.#viewer = null;
+    this.#courses = this.#chart = this.#viewer = null;
     this.#film = "";
   }
 
