@@ -46,6 +46,7 @@ class InProcess:
 
     def __init__(self, folder: Path, runner: asyncio.Runner) -> None:
         self.studio = Studio(Workspace(folder), TOKEN, PORT)
+        self.studio.jobs.open()  # but not started: jobs wait
         self.app = make_app(self.studio)
         self._runner = runner
 
@@ -103,7 +104,11 @@ def good_headers(socket: bool = False) -> list[tuple[str, str]]:
 @contextmanager
 def in_process(folder: Path) -> Iterator[InProcess]:
     with asyncio.Runner() as runner:
-        yield InProcess(folder, runner)
+        studio = InProcess(folder, runner)
+        try:
+            yield studio
+        finally:
+            studio.studio.jobs.end()
 
 
 def addresses(routes: Iterable[BaseRoute] | None = None, before: str = "") -> Iterator[tuple[str, str]]:

@@ -12,6 +12,13 @@ PNG = bytes.fromhex(
 )
 
 
+CHANGES = [
+    {"path": "smoke.initial[0].center", "value": [0.5, 0.5]},
+    {"path": "keyframe", "insert": {"frame": 2, "shape": "disk"}, "at": 0},
+    {"path": "output.size", "remove": True},
+]
+
+
 @dataclass(frozen=True)
 class Takes:
     """What a route takes: `query` and `body` that it could serve, and which of their keys name files or things."""
@@ -30,17 +37,22 @@ TABLE: dict[tuple[str, str], Takes] = {
     ("GET", "/api/thumb"): Takes(("path", "gallery"), {"path": SCENE}),
     ("GET", "/api/scene"): Takes(("path",), {"path": SCENE}),
     ("PUT", "/api/scene"): Takes(("path", "revision"), {"path": SCENE}, {"revision": "", "text": ""}),
-    ("POST", "/api/scene/change"): Takes(("path", "revision"), {}, {"path": SCENE, "revision": "", "changes": []}),
-    ("POST", "/api/scene/check"): Takes(("path",), {}, {"path": SCENE, "text": ""}),
+    ("POST", "/api/scene/change"): Takes(
+        ("path", "revision"), {}, {"path": SCENE, "revision": "", "changes": CHANGES}
+    ),
+    ("POST", "/api/scene/check"): Takes(("path",), {}, {"path": SCENE, "text": "", "changes": CHANGES}),
     ("POST", "/api/scene/new"): Takes(("name", "gallery", "template", "scene"), {}, {"name": "new"}),
     ("POST", "/api/item/rename"): Takes(("path", "name"), {}, {"path": "scenes/other/scene.toml", "name": "other"}),
     ("POST", "/api/item/duplicate"): Takes(("path", "name"), {}, {"path": SCENE, "name": "copy"}),
     ("POST", "/api/item/delete"): Takes(("path",), {}, {"path": "scenes/nothing/scene.toml"}),
     ("GET", "/api/schema"): NOTHING,
-    ("POST", "/api/stage"): Takes(("path", "bodies"), {}, {"path": SCENE, "bodies": ["keyframe[9]"]}),
+    ("POST", "/api/stage"): Takes(("path", "bodies"), {}, {"path": SCENE, "bodies": ["keyframe[9]"], "changes": CHANGES}),
     ("PUT", "/api/file"): Takes(("scene", "name"), {"scene": SCENE, "name": "a.png"}, PNG),
     ("GET", "/api/file"): Takes(("scene", "name"), {"scene": SCENE, "name": "a.png"}),
-    ("POST", "/api/jobs"): Takes(("scene", "run", "name", "kind"), {}, {"kind": "run", "scene": SCENE}),
+    ("POST", "/api/jobs"): Takes(
+        ("scene", "run", "name", "kind", "set", "wedge"), {},
+        {"kind": "run", "scene": SCENE, "set": ["smoke.buoyancy=1"], "wedge": ["smoke.buoyancy=1,2"], "name": "job"},
+    ),
     ("GET", "/api/jobs"): NOTHING,
     ("GET", "/api/jobs/progress"): Takes(("id", "line"), {"id": "nothing", "line": 0}),
     ("POST", "/api/jobs/stop"): Takes(("id",), {}, {"id": "nothing"}),
@@ -54,6 +66,9 @@ TABLE: dict[tuple[str, str], Takes] = {
     ("GET", "/api/edit"): Takes(("run",), {"run": RUN}),
     ("GET", "/api/edit/picture"): Takes(("run", "field", "view", "frame"), {"run": RUN, "frame": 1}),
     ("POST", "/api/edit/preview"): Takes(("run", "field"), {}, {"run": RUN, "frame": 1, "move": [0.1, 0.0]}),
-    ("POST", "/api/edit"): Takes(("run", "name", "field", "view"), {}, {"run": RUN, "frame": 1, "first": 0, "last": 2}),
+    ("POST", "/api/edit"): Takes(
+        ("run", "name", "field", "view", "png"), {},
+        {"run": RUN, "frame": 1, "first": 0, "last": 2, "png": "", "move": [0.1, 0.0], "twist": 10, "bend": 5},
+    ),
     ("WS", "/api/live"): Takes(("scene",), {"scene": "scenes/nothing/scene.toml"}),
-}
+}  # fmt: skip

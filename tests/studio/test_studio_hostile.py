@@ -85,6 +85,12 @@ def with_name(takes: Takes, key: str, value: Any) -> Takes:
     return Takes(takes.names, {**kept, key: value}, takes.body)
 
 
+def revision(studio: InProcess) -> str:
+    """Of the scene as it is, so that a change of it is taken."""
+    opened = studio.ask("GET", "/api/scene", {"path": SCENE})
+    return str(opened.json["revision"]) if opened.status == 200 else ""
+
+
 def check(answer: Answer, said: Any) -> None:
     """An answer that says yes or no, and gives nothing away."""
     text = answer.content + b"".join(one.encode() if isinstance(one, str) else one for one in answer.sent)
@@ -267,7 +273,8 @@ def test_random_messages(studio: InProcess, tmp_path: Path) -> None:
         for _ in range(MESSAGES // 2):
             place = chance.choice(asked)
             takes = TABLE[place]
-            content = message(takes.body, 0.4)
+            body = takes.body | ({"revision": revision(studio)} if "revision" in takes.body else {})
+            content = message(body, 0.4)
             check(studio.ask(*place, takes.query, content), (place, content[:300]))
 
 

@@ -20,7 +20,6 @@ from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import connect
 
 from browser import Browser
-from keyfluid.cli import studio_command
 from keyfluid.cli.main import main
 from keyfluid.scenes import scene_from
 from keyfluid.scenes.build.problem import build
@@ -30,6 +29,7 @@ from keyfluid.studio.warm import WarmUp
 from keyfluid.studio.workspace import Workspace
 
 Call = Callable[..., tuple[Any, str, str]]
+NEEDED = ("starlette", "uvicorn", "websockets", "tomlkit")
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_a_port_in_use_and_a_foreign_address(keyfluid: Call, tmp_path: Path) -> 
 
 
 def test_a_missing_package_is_named(keyfluid: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in studio_command.NEEDED:
+    for name in NEEDED:
         with monkeypatch.context() as hidden:
             hidden.setitem(sys.modules, name, None)  # type: ignore[arg-type]
             code, out, err = keyfluid("studio", tmp_path)
@@ -76,7 +76,7 @@ def test_the_extra_has_what_the_studio_imports(keyfluid: Call) -> None:
 
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extra = {Requirement(text).name for text in project["optional-dependencies"]["studio"]}
-    assert extra == set(studio_command.NEEDED)
+    assert extra == set(NEEDED)
     code, out, _ = keyfluid("studio", "--help")
     assert code == 0
     plain = re.sub(r"\s+", " ", re.sub(r"\x1b\[[\d;]*m|[│╭╮╰╯─]", "", out))

@@ -7,9 +7,6 @@ from typing import Annotated
 
 import typer
 
-NEEDED = ("starlette", "uvicorn", "websockets", "tomlkit")
-"""The extra `studio`."""
-
 
 def studio(
     folder: Annotated[Path, typer.Argument(help="The workspace: a folder for scenes and runs.")] = Path("keyfluid"),
@@ -26,15 +23,16 @@ def studio(
 
     Prints the address of the page, with its token, on one line; Ctrl-C ends the server but not its runs.
     """
-    from importlib import import_module
-
     from keyfluid.errors import KeyfluidError
 
     try:
-        for name in NEEDED:
-            import_module(name)
+        import starlette
+        import tomlkit
+        import uvicorn
+        import websockets
     except ModuleNotFoundError as error:
         raise KeyfluidError(f"studio: {error.name} is missing; install it: pip install 'keyfluid[studio]'") from None
+    del starlette, tomlkit, uvicorn, websockets
     from keyfluid.studio.server import serve
 
     serve(folder, port, host, not no_open, allow or (), not no_warm, jobs)
