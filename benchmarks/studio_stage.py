@@ -2,8 +2,9 @@
 
     python benchmarks/studio_stage.py [--resolution 128] [--busy]
 
-Server: the request to draw one dragged keyframe, over HTTP, and the processor time that it takes. Page: from the mouse's move to the drawn answer of the
-server, in headless Chromium (skipped where there is none). --busy: while two processes compute.
+Server: the request to draw one dragged keyframe, over HTTP, and the processor time that it takes. Page: from the
+mouse's move to the drawn answer of the server, in headless Chromium (skipped where there is none). --busy: while two
+processes compute.
 """
 
 from __future__ import annotations
