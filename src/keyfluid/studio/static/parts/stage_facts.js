@@ -21,7 +21,7 @@ export class StageFacts {
           aria-selected=${body.id === stage.selected} @click=${() => this.#choose(body)}>${body.title}</button>`)}
       </div>
       ${this.#words()}
-      ${stage.faults.slice(0, 3).map((fault) => html`<p class="bad" data-id="stage-fault">${fault.path}: ${fault.message}${this.#fixes(fault)}</p>`)}`, this.element);
+      ${stage.faults.slice(0, 3).map((fault) => html`<p class="bad" data-id="stage-fault">${this.#fixes(fault)}${fault.path}: ${fault.message}</p>`)}`, this.element);
   }
 
   /** For a keyframe that has no room for the smoke: what can be done about it, in one press. */
