@@ -25,6 +25,7 @@ export class RunPanel extends EventTarget {
     Object.assign(this, { state, app });
     this.element = document.createElement("div");
     this.element.className = "run-panel";
+    this.element.panel = this;
     const place = (name) => this.element.appendChild(Object.assign(document.createElement("div"), { className: name }));
     this.tools = place("tools-of-run");
     this.status = place("status-of-run");
