@@ -31,7 +31,7 @@ export class Screen {
   constructor(host, app, { camera = null, small = false } = {}) {
     Object.assign(this, { app, camera, small });
     this.element = document.createElement("div");
-    this.element.className = "screen";
+    this.element.className = "screen waiting";
     this.canvas = document.createElement("canvas");
     this.overlay = document.createElement("canvas");
     this.overlay.className = "overlay";
@@ -136,6 +136,7 @@ export class Screen {
     }
     this.#drawOverlay();
     this.drawn += 1;
+    this.element.classList.remove("waiting");
     this.onshown?.(frame);
   }
 
