@@ -2,16 +2,19 @@
 
 A smoke film of 128^2 and one of 64^3 are scrubbed from end to end, one frame after the other, each drawn before the
 next is asked for: once with nothing fetched yet, once more, and for 3D while the camera orbits. Meanwhile a run
-computes on all cores (`--idle` leaves it out). Goals on 2 cores: 20 and 5 frames per second. `--workspace` keeps the
-two films for the next time.
+computes on all cores (`--idle` leaves it out). Goals on 2 cores: 20 and 5 frames per second. Beside them stands the
+processor time of browser and studio per frame, which does not depend on what else the machine does. `--workspace`
+keeps the two films for the next time.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +78,7 @@ def main() -> None:
             try:
                 print("alone" if busy is None else "while a run computes")
                 for name in SCENES:
-                    measure(browser, name)
+                    measure(browser, name, (browser._process.pid, studio.process.pid))
             finally:
                 if busy is not None:
                     busy.kill()
@@ -91,17 +94,42 @@ def computing(folder: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def measure(browser: Browser, name: str) -> None:
+def processor_seconds(roots: Sequence[int]) -> float:
+    """What these processes and their descendants have used so far."""
+    parents, used = {}, {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = file.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended
+        parents[int(file.parent.name)] = int(fields[1])
+        used[int(file.parent.name)] = int(fields[11]) + int(fields[12])
+    family = set(roots)
+    while more := {one for one, parent in parents.items() if parent in family and one not in family}:
+        family |= more
+    return sum(used.get(one, 0) for one in family) / os.sysconf("SC_CLK_TCK")
+
+
+def timed(browser: Browser, roots: Sequence[int], script: str, count: int) -> str:
+    """Frames per second of a script that draws so many, and processor time of each."""
+    before = processor_seconds(roots)
+    rate = browser.ask(script)
+    each = (processor_seconds(roots) - before) / count
+    return f"{rate:.1f} frames per second, {1000 * each:.0f} ms of processor time each"
+
+
+def measure(browser: Browser, name: str, roots: Sequence[int]) -> None:
     browser.ask(f"location.hash = '#/run?path=runs/{name}'")
     viewer = "document.querySelector('.viewer')?.viewer"
     browser.until(f"{viewer}?.info?.line.name === '{name}' && {viewer}.screen.drawn > 0")
     cells = " x ".join(map(str, browser.ask(f"{viewer}.info.cells")))
-    first, again = browser.ask(SCRUB), browser.ask(SCRUB)
+    count = browser.ask(f"{viewer}.info.frames.length")
+    print(f"{cells}, scrubbed: {timed(browser, roots, SCRUB, count)}")
     levels = browser.ask(PIXELS)
     assert levels > 20, f"a canvas with {levels} levels shows no film"
-    print(f"{cells}: {first:.1f} frames per second the first time, {again:.1f} the second")
+    print(f"{cells}, scrubbed again: {timed(browser, roots, SCRUB, count)}")
     if browser.ask(f"{viewer}.info.dim") == 3:
-        print(f"{cells}: {browser.ask(ORBIT):.1f} pictures per second while orbiting")
+        print(f"{cells}, orbiting: {timed(browser, roots, ORBIT, 15)}")
 
 
 if __name__ == "__main__":
