@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from studio_kit import RunningStudio
+
+from browser import Browser
 
 SCENE = """\
 name = "stage"
@@ -65,3 +69,21 @@ def ask_stage(studio: RunningStudio, path: str, **body: Any) -> Stage:
     answer = studio.ask("POST", "/api/stage", body={"path": path, **body})
     assert answer.status == 200, answer.content[:400]
     return unpacked(answer.content)
+
+
+def show_stage(browser: Browser, studio: RunningStudio, path: str) -> None:
+    """The stage of a scene, alone on the page."""
+    code = Path(__file__).with_name("stage_page.js").read_text()
+    tables = json.dumps(tomllib.loads((studio.folder / path).read_text()))
+    browser.until("document.querySelector('#page').children.length")
+    browser.ask(f"({code.split(chr(10), 1)[1].strip()})({json.dumps(path)}, {tables})")
+    browser.until("window.drawn > 0 && stage.bodies.size > 1")
+
+
+def on_screen(browser: Browser, place: list[float], view: int = 0) -> tuple[float, float]:
+    """Where a point of a view (metres) is in the window."""
+    found = browser.ask(
+        f"(view => {{ const [x, y] = view.toScreen({place}), box = view.canvas.getBoundingClientRect();"
+        f" return [x + box.left, y + box.top]; }})(stage.views[{view}])"
+    )
+    return float(found[0]), float(found[1])

@@ -179,7 +179,7 @@ class StageDrawer:
         shown = min(max(asked.frame, entry.frame), entry.until or entry.frame)
         if placed is None:
             outside = self._placed(None, entry, scene)
-            drawn = None if outside is None else keyframe_body(body, entry, outside, empty(bodies.grid), bodies)
+            drawn = None if outside is None else keyframe_body(body, i, outside, empty(bodies.grid), bodies)
             return _Target(drawn, (), ())
         plan = bodies.plans[scene.field_of(entry)]
         amount = (plan.start.tobytes(), plan.peak, plan.given(shown), plan.share_left(shown), plan.first_key)
@@ -194,7 +194,7 @@ class StageDrawer:
     def _drawn_target(self, body: str, i: int, placed: PlacedBody, bodies: Bodies, shown: int, draft: bool) -> _Target:
         maker = TargetMaker(bodies.scene, bodies.grid, bodies.dtype, read=self._read)
         maker.strokes = not draft
-        entry, faults = bodies.scene.keyframe[i], []
+        faults = []
         try:
             maker.add(i, placed, bodies.plans, bodies.solids, shown)
         except SceneError as error:
@@ -202,11 +202,9 @@ class StageDrawer:
         except KeyfluidError as error:
             faults.append(SceneError(f"keyframe[{i}]", " ".join(str(error).split())))
         if maker.keyframes:
-            drawn = keyframe_body(body, entry, placed, maker.keyframes[0], bodies)
+            drawn = keyframe_body(body, i, placed, maker.keyframes[0], bodies)
         else:
-            drawn = keyframe_body(
-                body, entry, placed, placed.coverage(bodies.grid, shown / bodies.scene.time.fps), bodies
-            )
+            drawn = keyframe_body(body, i, placed, placed.coverage(bodies.grid, shown / bodies.scene.time.fps), bodies)
         return _Target(drawn, tuple(faults), tuple(maker.warnings))
 
     def _placed(self, known: PlacedBody | None, entry: SolidBody, scene: Scene) -> PlacedBody | None:

@@ -9,8 +9,8 @@ from keyfluid.scenes.schema.load import parse_toml, read_scene_text, scene_from
 from keyfluid.studio.answers import Refused, faults_of, text_in, whole_in
 from keyfluid.studio.arrays import packed
 from keyfluid.studio.outside import outside_faults
+from keyfluid.studio.scene_changes import changed_data, read_changes
 from keyfluid.studio.stage import Asked
-from keyfluid.studio.stage_changes import apply_changes
 from keyfluid.studio.state import Studio
 
 
@@ -18,11 +18,10 @@ def stage_answer(studio: Studio, data: dict[str, Any]) -> bytes:
     """The scene's bodies as arrays; a scene with faults has those instead of bodies."""
     path = studio.workspace.scene(text_in(data, "path"))
     text = text_in(data, "text") if data.get("text") is not None else read_scene_text(path)
-    asked = _asked(data)
+    asked, changes = _asked(data), read_changes(data.get("changes") or [])
     try:
         tables = parse_toml(text, path.name)
-        apply_changes(tables, data.get("changes") or [])
-        scene = scene_from(tables, path.parent)
+        scene = scene_from(changed_data(tables, changes), path.parent)
         faults = outside_faults(scene, studio.workspace)
         if faults:
             raise SceneErrors(faults)

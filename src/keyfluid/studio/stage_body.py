@@ -10,6 +10,7 @@ import numpy as np
 from keyfluid.grid import Grid
 from keyfluid.problem import Emission, Keyframe
 from keyfluid.scenes.build.bodies import Bodies
+from keyfluid.scenes.build.keyframes import mass_rule
 from keyfluid.scenes.build.obstacles import MovingBody
 from keyfluid.scenes.build.pictures import averaged_over
 from keyfluid.scenes.build.sources import PlacedBody
@@ -65,6 +66,7 @@ def start_body(
     density = entry.density * np.where(bodies.solid, 0.0, sized.coverage(bodies.grid))
     facts = _facts(body, "start", entry, placed, sized, bodies, 0.0)
     facts |= {"frame": 0, **_field(bodies.scene, entry), "mass": mass_of(density, bodies.grid.spacing)}
+    facts["rule"] = "own" if entry.mass is None else "first-key" if entry.mass == "first-key" else "mass"
     return Drawn(facts, as_bytes(density, plan.peak))
 
 
@@ -91,16 +93,16 @@ def obstacle_body(body: str, solid: MovingBody, time: float, bodies: Bodies) -> 
     return Drawn(facts, np.where(inside, np.uint8(255), np.uint8(0)))
 
 
-def keyframe_body(
-    body: str, entry: KeyframeEntry, placed: PlacedBody, target: Keyframe | np.ndarray, bodies: Bodies
-) -> Drawn:
+def keyframe_body(body: str, index: int, placed: PlacedBody, target: Keyframe | np.ndarray, bodies: Bodies) -> Drawn:
     """target: a plain coverage if the mass rule can't be followed."""
+    entry = bodies.scene.keyframe[index]
     plan = bodies.plans[bodies.scene.field_of(entry)]
     time = (target.frame if isinstance(target, Keyframe) else entry.frame) / bodies.scene.time.fps
     sized = target.body if isinstance(target, Keyframe) else placed
     assert isinstance(sized, PlacedBody)
     facts = _facts(body, "keyframe", entry, placed, sized, bodies, time)
     facts |= {"frame": entry.frame, "until": entry.until, "hold": entry.hold, **_field(bodies.scene, entry)}
+    facts["rule"] = "first-key" if plan.first_key == index else mass_rule(entry, placed.kind)
     if isinstance(target, Keyframe):
         facts |= {"mass": target.mass, "bound": target.bound}
         return Drawn(facts, as_bytes(target.target, plan.peak))

@@ -15,7 +15,7 @@ from keyfluid.problem import Emission
 from keyfluid.render.film import write_webp
 from keyfluid.runs.frames import Frames
 from keyfluid.runs.pictures import Painter, Picture
-from keyfluid.scenes import load_scene, preview, scene_from
+from keyfluid.scenes import Scene, load_scene, preview, scene_from
 from keyfluid.scenes.build.problem import BuiltScene, build
 from keyfluid.scenes.schema.load import parse_toml
 from keyfluid.studio.thumb_task import Thumb
@@ -37,15 +37,23 @@ def draw(task: Thumb, gone: Callable[[], bool]) -> bool:
 
 def _of_scene(text: str, folder: Path) -> list[Picture]:
     """Start and keyframes as the engine draws them, blended into each other."""
-    scene = scene_from(parse_toml(text, "scene"), folder)
-    # Of a key with `until` the first and the last frame are enough.
-    problem = build(preview(scene, min(scene.domain.resolution, _CELLS[scene.dimension]), draft=True))
+    problem = build(_few_keys(scene_from(parse_toml(text, "scene"), folder)))
     painter = Painter(problem, SIZE)
-    frames = sorted({key.frame for key in problem.keyframes})
-    chosen = [frames[i] for i in np.unique(np.linspace(0, len(frames) - 1, min(_MOST_KEYS, len(frames))).astype(int))]
     stills = [painter.fluid(_start(problem), 0)]
-    stills += [picture for frame in chosen if (picture := painter.target(frame)) is not None]
+    for frame in sorted({key.frame for key in problem.keyframes}):
+        picture = painter.target(frame)
+        assert picture is not None
+        stills.append(picture)
     return list(_blended(stills)) if len(stills) > 1 else stills
+
+
+def _few_keys(scene: Scene) -> Scene:
+    """The scene on a small grid, with some of its keyframes: the first pose alone of those that move."""
+    coarse = preview(scene, min(scene.domain.resolution, _CELLS[scene.dimension]), draft=True)
+    keys = coarse.keyframe
+    chosen = [keys[i] for i in np.unique(np.linspace(0, len(keys) - 1, min(_MOST_KEYS, len(keys))).astype(int))]
+    plain = [key.model_copy(update={"until": None, "hold": 0}) for key in chosen]
+    return coarse.model_copy(update={"keyframe": plain})
 
 
 def _start(problem: BuiltScene) -> dict[str, np.ndarray]:

@@ -18,9 +18,6 @@ from typing import Any
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.atomic import write_whole
-from keyfluid.io.vdb import read_vdb
-from keyfluid.shapes import Text, load_array, load_image, load_mesh
-from keyfluid.shapes.gltf_skin import read_skinned_scene
 from keyfluid.studio.answers import Refused
 from keyfluid.studio.workspace import plain_name
 
@@ -86,6 +83,8 @@ def _checked(copy: Path, name: str, kind: _Kind) -> bool:
 
 
 def _is_animated(path: Path) -> bool:
+    from keyfluid.shapes.gltf_skin import read_skinned_scene
+
     try:
         return read_skinned_scene(path).duration > 0
     except KeyfluidError:
@@ -114,19 +113,44 @@ def _free(path: Path) -> Path:
     return next(one for one in candidates if not os.path.lexists(one))
 
 
+# Readers are imported when a file comes: the engine takes seconds, and the page should be there before.
+
+
+def _image(path: Path) -> None:
+    from keyfluid.shapes import load_image
+
+    load_image(path)
+
+
+def _mesh(path: Path) -> None:
+    from keyfluid.shapes import load_mesh
+
+    load_mesh(path)
+
+
 def _vdb(path: Path) -> None:
+    from keyfluid.io.vdb import read_vdb
+
     if not any(grid.data.ndim == 3 for grid in read_vdb(path, vectors=False)):
         raise KeyfluidError(f"{path}: has no grid of numbers, such as density")
 
 
+def _array(path: Path) -> None:
+    from keyfluid.shapes import load_array
+
+    load_array(path)
+
+
 def _font(path: Path) -> None:
+    from keyfluid.shapes import Text
+
     Text("A", path).ink()
 
 
 _KINDS: dict[str, _Kind] = {
-    **dict.fromkeys((".png", ".jpg", ".jpeg", ".webp", ".gif"), _Kind("image", load_image)),
-    **dict.fromkeys((".obj", ".ply", ".stl", ".gltf", ".glb"), _Kind("mesh", load_mesh)),
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".webp", ".gif"), _Kind("image", _image)),
+    **dict.fromkeys((".obj", ".ply", ".stl", ".gltf", ".glb"), _Kind("mesh", _mesh)),
     ".vdb": _Kind("vdb", _vdb),
-    ".npy": _Kind("npy", load_array),
+    ".npy": _Kind("npy", _array),
     **dict.fromkeys((".ttf", ".otf"), _Kind("font", _font)),
 }

@@ -164,6 +164,11 @@ class FieldPlan:
         return rest
 
 
+def mass_rule(entry: KeyframeEntry, kind: str) -> str:
+    """How a keyframe gets its mass; the default depends on what it is made of."""
+    return entry.mass or ("keep" if kind == "run" else "match" if kind in STORED else "resize")
+
+
 class TargetMaker:
     """Draws targets one entry at a time. strokes: whether texts with strokes that are too thin are looked for."""
 
@@ -190,9 +195,7 @@ class TargetMaker:
         """The target of an entry, or with `until` one for each of its frames, all of one size; only: for one frame."""
         entry, path = self.scene.keyframe[index], f"keyframe[{index}]"
         plan = plans[self.scene.field_of(entry)]
-        rule: str = entry.mass or ("keep" if body.kind == "run" else "match" if body.kind in STORED else "resize")
-        if plan.first_key == index:
-            rule = "first-key"
+        rule = "first-key" if plan.first_key == index else mass_rule(entry, body.kind)
         if plan.present(entry.frame) <= 0:
             raise SceneError(
                 f"{path}.frame",

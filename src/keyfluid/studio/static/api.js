@@ -42,6 +42,11 @@ export async function arrays(route, values, signal) {
   return unpack(await (await send("GET", route, values, undefined, signal)).arrayBuffer());
 }
 
+/** The same for a question with a body. */
+export async function postArrays(route, body, signal) {
+  return unpack(await (await send("POST", route, {}, body, signal)).arrayBuffer());
+}
+
 /** The same for a message of a socket. */
 export function unpack(buffer) {
   const length = new DataView(buffer).getUint32(0, true);

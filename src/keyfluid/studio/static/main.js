@@ -4,7 +4,7 @@ import { keys } from "./keys.js";
 import { html, render } from "./vendor/lit-html/lit-html.js";
 
 const PAGES = { home: "home", editor: "editor", run: "run", compare: "compare", wedge: "wedge", live: "live", fix: "fix" };
-const place = document.getElementById("page");
+let place = document.getElementById("page");
 let current = null;
 let hello = {};
 
@@ -40,7 +40,10 @@ async function show() {
   const module = await import(`./pages/${PAGES[page]}.js`);
   current?.leave?.();
   keys.clear();
-  place.replaceChildren();
+  // A new element, because lit-html remembers what it rendered in the old one.
+  const fresh = Object.assign(document.createElement("main"), { id: "page", tabIndex: -1 });
+  place.replaceWith(fresh);
+  place = fresh;
   place.dataset.page = page;
   current = new module.Page(place, app);
   drawBar();
