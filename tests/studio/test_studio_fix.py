@@ -86,12 +86,12 @@ def test_a_painted_frame_runs_from_the_command_line_and_keeps_what_stays(studio)
     about = studio.get("edit", run="runs/plume")
     assert (about["dim"], about["frames"], about["finished"], about["fields"]) == (2, 6, True, ["density"])
     answer = studio.ask("GET", "/api/edit/picture", {"run": "runs/plume", "frame": 4})
-    grey = unpacked(answer.content).arrays["grey"].T.copy()
+    grey = unpacked(answer.content).arrays["grey"]
     smoke = keyfluid.open_run(studio.folder / "runs" / "plume").frames[4].densities["density"]
-    scale = grey.shape[0] // smoke.shape[1]
-    assert np.abs(grey[::-1][::scale, ::scale].T / 255 - smoke / smoke.max()).max() < 0.01
-    painted = np.roll(grey, 3 * scale, axis=1)
-    made = studio.post("edit", run="runs/plume", frame=4, first=2, last=5, png=png_of(painted))
+    scale = grey.shape[0] // smoke.shape[0]
+    assert np.abs(grey[::scale, ::scale] / 255 - smoke / smoke.max()).max() < 0.01
+    painted = np.roll(grey, 3 * scale, axis=0)
+    made = studio.post("edit", run="runs/plume", frame=4, first=2, last=5, png=png_of(painted.T[::-1]))
     scene = studio.folder / made["path"]
     assert made["path"] == "scenes/plume-edit/scene.toml"
     assert '[edit]\nrun = "../../runs/plume"\nfirst = 2\nlast = 5' in scene.read_text()
@@ -117,7 +117,7 @@ def test_a_3d_frame_is_deformed_or_painted_from_one_side(studio):
     key = keyfluid.load_scene(deformed).keyframe[0]
     assert (key.twist, key.move, key.frame) == (90.0, [0.1, 0.0, 0.0], 2)
     answer = studio.ask("GET", "/api/edit/picture", {"run": "runs/sphere", "frame": 2, "view": "-x"})
-    grey = unpacked(answer.content).arrays["grey"].T
+    grey = unpacked(answer.content).arrays["grey"].T[::-1]
     painted = studio.folder / studio.post("edit", **wish, view="-x", png=png_of(np.roll(grey, 20, 0)))["path"]
     scene = keyfluid.load_scene(painted)
     assert (scene.picture[0].view, scene.keyframe, scene.control.method) == ("-x", [], "spectral")
