@@ -15,6 +15,7 @@ from stage_kit import unpacked
 from studio_kit import RunningStudio, running_studio
 
 import keyfluid
+from browser import Browser
 
 pytest.importorskip("starlette")
 
@@ -123,6 +124,30 @@ def test_a_3d_frame_is_deformed_or_painted_from_one_side(studio):
     assert (scene.picture[0].view, scene.keyframe, scene.control.method) == ("-x", [], "spectral")
 
 
+def test_the_page_paints_and_writes(studio, tmp_path):
+    with Browser(tmp_path / "profile") as browser:
+        browser.open(f"{studio.address}", 1280, 720)
+        browser.ask("location.hash = '#/fix?run=runs/plume&frame=4'")
+        x, y = browser.middle("[data-id=painting]")
+        assert browser.ask("document.querySelector('[data-do=write]').disabled")
+        browser.drag([(x - 60, y), (x, y - 60)])
+        browser.ask(
+            "(input => { input.value = 'by hand'; input.dispatchEvent(new Event('input')); })"
+            "(document.querySelector('[data-id=name]'))"
+        )
+        browser.click("[data-do=write]")
+        browser.until("document.querySelector('.fix-side a')")
+        assert browser.faults == []
+    scene = keyfluid.load_scene(studio.folder / "scenes" / "by hand" / "scene.toml")
+    assert (scene.edit.first, scene.edit.last, scene.keyframe[0].frame) == (2, 4, 4)
+    painted = np.asarray(Image.open(scene.keyframe[0].paint).convert("L"))
+    smoke = keyfluid.open_run(studio.folder / "runs" / "plume").frames[4].densities["density"]
+    drawn = np.asarray(Image.fromarray(painted).resize(smoke.shape, Image.Resampling.BOX))[::-1].T / 255
+    added = drawn - smoke / smoke.max()
+    assert added.min() > -0.02
+    assert added.max() > 0.5, "the stroke is missing"
+
+
 def test_what_can_not_be_edited_is_refused_and_leaves_nothing(studio, tmp_path):
     before = sorted(path.name for path in (studio.folder / "scenes").iterdir())
     painted = np.zeros((32, 24), np.uint8)
@@ -142,6 +167,7 @@ def test_what_can_not_be_edited_is_refused_and_leaves_nothing(studio, tmp_path):
     for place in ("../plume", "/etc", "scenes", "link", "runs/none"):
         refused(studio, png=white, run=place)
         assert 400 <= studio.ask("GET", "/api/edit", {"run": place}).status < 500
-    assert studio.ask("GET", "/api/edit/picture", {"run": "runs/plume", "frame": 99}).status == 404
+    for frame in (99, "9" * 9):
+        assert studio.ask("GET", "/api/edit/picture", {"run": "runs/plume", "frame": frame}).status == 404
     assert studio.ask("GET", "/api/edit/picture", {"run": "runs/sphere", "frame": 1, "view": "up"}).status == 400
     assert sorted(path.name for path in (studio.folder / "scenes").iterdir()) == before

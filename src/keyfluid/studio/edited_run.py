@@ -56,7 +56,7 @@ class EditedRun:
     def smoke(self, frame: int, field: str) -> np.ndarray:
         """Density at a frame."""
         path = self.folder.frames.path(frame)
-        if path.is_symlink() or not path.is_file():
+        if not 0 <= frame <= self.scene.time.frames or path.is_symlink() or not path.is_file():
             raise Refused(404, f"{self.name}: has no frame {frame}")
         values: np.ndarray = self.folder.frames.read(frame).record(self.grid, [field]).state[field].array
         return np.maximum(values, 0)

@@ -160,15 +160,36 @@ export class LiveView {
     const count = this.about.fields.reduce((sum, { name }) => sum + arrays[`points:${name}`].length / 3, 0);
     const grain = 0.4 * height * longest / Math.cbrt(Math.max(count, 1));
     gl.uniform1f(this.uniforms.grain, grain);
-    // Light adds up: as much from each point as makes smoke over a tenth of the picture bright, however many there are.
-    const layers = Math.max(1, count) * (grain / away) ** 2 / (0.1 * width * height);
-    const each = Math.min(0.6, Math.max(0.02, 0.8 / layers));
+    // Light adds up: from each point as much as makes the smoke bright where it is as deep as its width.
+    const metre = 1.2 * Math.min(height, width) / away;
+    const each = Math.min(0.6, Math.max(0.006, 0.45 * this.#area(arrays) * (metre * away / grain) ** 2 / Math.max(count, 1)));
     for (const { name, colour } of this.about.fields) {
       const points = arrays[`points:${name}`];
       gl.uniform4f(this.uniforms.colour, ...colour.map((part) => part / 255), each);
       gl.bufferData(gl.ARRAY_BUFFER, points, gl.STREAM_DRAW);
       gl.drawArrays(gl.POINTS, 0, points.length / 3);
     }
+  }
+
+  /** Square metres of the picture that the smoke takes, about: of an ellipse of two standard deviations. */
+  #area(arrays) {
+    const { size, fields } = this.about;
+    const sums = [0, 1, 2].map(() => [0, 0]);
+    let count = 0;
+    for (const { name } of fields) {
+      const points = arrays[`points:${name}`];
+      const stride = 3 * Math.max(1, Math.floor(points.length / 3 / 500));
+      for (let at = 0; at + 2 < points.length; at += stride, count++) {
+        for (let axis = 0; axis < 3; axis++) {
+          const place = points[at + axis] / 65535 * size[axis];
+          sums[axis][0] += place;
+          sums[axis][1] += place * place;
+        }
+      }
+    }
+    const spread = sums.map(([sum, squares]) => Math.sqrt(Math.max(0, squares / count - (sum / count) ** 2)) || 0);
+    const [, middle, widest] = spread.sort((a, b) => a - b);
+    return 4 * Math.PI * middle * widest;
   }
 
   /** From metres around the middle of the domain to clip space: turned about y, tilted, moved away. */
