@@ -137,6 +137,8 @@ export class Page {
     const saved = state.conflict ? html`<span class="bad">not saved</span>`
       : state.saving ? html`<span class="warn">saving…</span>` : html`<span class="quiet">saved</span>`;
     render(html`
+      ${["particles", "target"].includes(state.data?.control?.method) ? html`<button data-do="live" title="Run it while you turn its knobs"
+        @click=${() => this.app.go("live", { scene: state.path })}>Live</button>` : ""}
       <button data-do="undo" ?disabled=${!state.canUndo} title=${`Undo ${state.canUndo ?? ""} (Ctrl+Z)`}
         @click=${() => state.undo()}>Undo</button>
       <button data-do="redo" ?disabled=${!state.canRedo} title=${`Redo ${state.canRedo ?? ""} (Ctrl+Shift+Z)`}
