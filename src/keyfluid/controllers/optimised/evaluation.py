@@ -180,7 +180,8 @@ class Evaluation:
         """Relative error of each keyframe at the last evaluation, by its key path."""
         if self.match is None:
             return {}
-        return worst_by_key((key.path, self.match.errors[i]) for i, key in enumerate(self.match.keys))
+        keys = self.match.keys
+        return worst_by_key((keys[place].path, error) for place, error in self.match.errors.items())
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         forcing = ControlForcing(self.control, vector, self._penalty, self._others, self._source_penalty)
