@@ -93,7 +93,11 @@ export class Page {
     keys.on("Ctrl+Shift+z", "Redo", () => this.state.redo());
     keys.on("Ctrl+y", "Redo", () => this.state.redo());
     keys.on("Ctrl+s", "Save now (it also happens by itself)", () => this.state.save());
-    keys.on("Space", "Play or pause", () => this.timeline.toggle());
+    keys.on("Space", "Play or pause", (event) => {
+      const pressed = event.target.closest?.("button:not(.mark, .grip), summary, a"); // which Space presses, as everywhere
+      if (pressed) pressed.click();
+      else this.timeline.toggle();
+    });
     keys.on("ArrowLeft", "One frame back", () => this.timeline.step(-1));
     keys.on("ArrowRight", "One frame on", () => this.timeline.step(1));
     keys.on("Home", "First frame", () => this.timeline.step(-1e9));
