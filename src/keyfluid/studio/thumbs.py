@@ -49,10 +49,9 @@ class Thumbs:
             return task.target
         with self._wake:
             if task.target not in self._failed and not self._closed:
-                self._waiting.pop(name, None)
-                self._waiting[name] = (name, task)  # the one asked for last is drawn first: somebody looks at it
+                self._waiting[name] = (name, task)
                 while len(self._waiting) > _MOST_WAITING:
-                    self._waiting.pop(next(iter(self._waiting)))
+                    self._waiting.popitem()
                 if self._thread is None:
                     self._thread = Thread(target=self._draw_all, name="thumbs", daemon=True)
                     self._thread.start()
@@ -103,7 +102,7 @@ class Thumbs:
             with self._wake:
                 if not self._waiting:
                     self._wake.wait(_IDLE)
-                found = self._waiting.popitem()[1] if self._waiting and not self._closed else None
+                found = self._next() if not self._closed else None
                 if found is None:
                     self._thread = None
                     break
@@ -125,6 +124,11 @@ class Thumbs:
             self._events.publish("thumb", **{kind: what})
         if crew is not None:
             crew.dismiss()
+
+    def _next(self) -> tuple[str, Thumb] | None:
+        """In the order of asking, a person's own scenes and runs before the gallery."""
+        name = min(self._waiting, key=lambda name: name.startswith("gallery:"), default=None)
+        return self._waiting.pop(name) if name is not None else None
 
     def _check(self) -> None:
         if self._closed:
