@@ -46,7 +46,9 @@ TABLE: dict[tuple[str, str], Takes] = {
     ("POST", "/api/item/duplicate"): Takes(("path", "name"), {}, {"path": SCENE, "name": "copy"}),
     ("POST", "/api/item/delete"): Takes(("path",), {}, {"path": "scenes/nothing/scene.toml"}),
     ("GET", "/api/schema"): NOTHING,
-    ("POST", "/api/stage"): Takes(("path", "bodies"), {}, {"path": SCENE, "bodies": ["keyframe[9]"], "changes": CHANGES}),
+    ("POST", "/api/stage"): Takes(
+        ("path", "bodies"), {}, {"path": SCENE, "bodies": ["keyframe[9]"], "changes": CHANGES}
+    ),
     ("PUT", "/api/file"): Takes(("scene", "name"), {"scene": SCENE, "name": "a.png"}, PNG),
     ("GET", "/api/file"): Takes(("scene", "name"), {"scene": SCENE, "name": "a.png"}),
     ("POST", "/api/jobs"): Takes(

@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from keyfluid.runs.run import run
-
 METHODS = ("none", "target", "spectral", "particles")
 _SMALL: dict[str, dict[str, Any]] = {"spectral": {"iterations": 1}, "particles": {"control_particles": 50}}
 
@@ -18,6 +16,8 @@ _SMALL: dict[str, dict[str, Any]] = {"spectral": {"iterations": 1}, "particles":
 def main() -> None:
     if hasattr(os, "nice"):
         os.nice(19)
+    from keyfluid.runs.run import run  # after the priority is low: it imports the engine
+
     for dim in (2, 3):
         for method in METHODS:
             run(scene(method, dim), threads=1)
