@@ -14,8 +14,8 @@ import pytest
 
 import keyfluid as api
 from keyfluid.cli.main import main
-from keyfluid.gallery import bundled
 from keyfluid.errors import SceneErrors
+from keyfluid.gallery import bundled
 from keyfluid.runs.outputs import strip_frames
 from keyfluid.runs.run import plan_run
 from keyfluid.scenes import load_scene

@@ -10,11 +10,12 @@ import pytest
 
 from browser import Browser
 from keyfluid.cli.main import main
-from keyfluid.cli.wedge import Score, Wedge, scores_of, shown_frame, write_sheet
+from keyfluid.cli.wedge import Score, scores_of, shown_frame, write_sheet
 from keyfluid.cli.wedge_page import wedge_page
 from keyfluid.errors import KeyfluidError
 from keyfluid.runs.pictures import Painter
 from keyfluid.runs.run import run
+from keyfluid.runs.wedge import Wedge
 
 SCENE = """
 name = "tiny"

@@ -93,8 +93,8 @@ class RunningStudio:
 @contextmanager
 def running_studio(folder: Path, *options: str) -> Iterator[RunningStudio]:
     """A studio on a free port, gone after the block."""
-    command = [sys.executable, "-m", "keyfluid", "studio", str(folder), "--port", "0", "--no-open", *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
+    command = [sys.executable, "-m", "keyfluid", "studio", str(folder), "--port", "0", "--no-open", "--no-warm"]
+    process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True, env=dict(os.environ))
     assert process.stdout is not None
     address = process.stdout.readline().strip()
     assert address.startswith("http://"), "the studio did not start"

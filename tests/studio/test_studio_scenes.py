@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 import tomllib
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,6 +14,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
+from PIL import Image
 from pydantic import BaseModel
 from studio_kit import RunningStudio, running_studio
 
@@ -76,14 +79,18 @@ def change(text: str, *changes: dict[str, Any]) -> str:
 
 
 def test_changes_keep_everything_else() -> None:
-    text = change(SCENE, {"path": "keyframe[0].center", "value": [0.25, 0.5]}, {"path": "domain.resolution", "value": 32})
+    text = change(
+        SCENE, {"path": "keyframe[0].center", "value": [0.25, 0.5]}, {"path": "domain.resolution", "value": 32}
+    )
     assert 'shape = "star" # five tips\ncenter = [0.25, 0.5]\n\n# The second one.' in text
     assert "resolution = 32                # cells" in text
-    assert text.startswith('# A scene.\nname = "two"   # its name\n') and text.endswith(SCENE[SCENE.index("# The sec") :])
+    assert text.startswith('# A scene.\nname = "two"   # its name\n')
+    assert text.endswith(SCENE[SCENE.index("# The sec") :])
     text = change(SCENE, {"path": "smoke.initial[0].center", "value": [0.5, 0.3]})
     assert 'initial = { shape = "disk", center = [0.5, 0.3], radius = 0.15 }   # the start' in text
     text = change(SCENE, {"path": "keyframe[0]", "remove": True})
-    assert "five tips" not in text and "# The second one.\n[[keyframe]]\nframe = 12" in text
+    assert "five tips" not in text
+    assert "# The second one.\n[[keyframe]]\nframe = 12" in text
     text = change(SCENE, {"path": "keyframe", "insert": {"frame": 3, "shape": "heart"}, "at": 1})
     assert [key["frame"] for key in tomllib.loads(text)["keyframe"]] == [6, 3, 12]
     assert text.index("heart") < text.index("# The second one.\n[[keyframe]]")
@@ -133,13 +140,17 @@ def test_lines_of_keys() -> None:
     found = entries(SCENE)
     lines = SCENE.split("\n")
     for path, start in {
-        "name": "name", "domain.resolution": "resolution", "smoke.initial[0].radius": "initial", "smoke.initial": "init",
-        "keyframe[0].center[1]": "center", "keyframe[1]": "[[keyframe]]", "keyframe[1].text": "text", "keyframe": "[[key",
+        "name": "name", "domain.resolution": "resolution", "smoke.initial[0].radius": "initial",
+        "smoke.initial": "init",
+        "keyframe[0].center[1]": "center", "keyframe[1]": "[[keyframe]]", "keyframe[1].text": "text",
+        "keyframe": "[[key",
         "keyframe[1].fit": "[[keyframe]]", "control.method": "method",
     }.items():  # fmt: skip
         number = line_of(found, path)
-        assert number is not None and lines[number - 1].startswith(start), path
-    assert line_of(found, "keyframe[1]") == 22 and line_of(found, "liquid.gravity") is None
+        assert number is not None, path
+        assert lines[number - 1].startswith(start), path
+    assert line_of(found, "keyframe[1]") == 22
+    assert line_of(found, "liquid.gravity") is None
 
 
 def test_a_scene_is_opened_saved_and_changed(studio: RunningStudio) -> None:
@@ -152,17 +163,20 @@ def test_a_scene_is_opened_saved_and_changed(studio: RunningStudio) -> None:
         "scene/change", path=path, revision=opened["revision"], changes=[{"path": "keyframe[0].frame", "value": 40}]
     )
     (fault,) = changed["faults"]
-    assert fault["path"] == "keyframe[0].frame" and SCENE.split("\n")[fault["line"] - 1] == "frame = 6"
+    assert fault["path"] == "keyframe[0].frame"
+    assert SCENE.split("\n")[fault["line"] - 1] == "frame = 6"
     assert (studio.folder / path).read_text(encoding="utf-8") == changed["text"]
     late = studio.ask("PUT", "/api/scene", {"path": path}, {"revision": opened["revision"], "text": "x"})
     assert late.status == 409
     assert (late.json["error"]["text"], late.json["error"]["revision"]) == (changed["text"], changed["revision"])
     saved = studio.put("scene", {"revision": changed["revision"], "text": "name = \n"}, path=path)
-    assert saved["data"] is None and saved["faults"][0]["line"] == 1
+    assert saved["data"] is None
+    assert saved["faults"][0]["line"] == 1
     assert studio.ask("POST", "/api/scene/change", body={"path": path, "revision": saved["revision"], "changes": [
         {"path": "name", "value": "x"}]}).status == 422  # fmt: skip
     checked = studio.post("scene/check", path=path, text=SCENE, changes=[{"path": "domain.resolution", "value": 2}])
-    assert checked["faults"][0]["line"] == 5 and "resolution = 2 " in checked["text"]
+    assert checked["faults"][0]["line"] == 5
+    assert "resolution = 2 " in checked["text"]
     assert (studio.folder / path).read_text(encoding="utf-8") == "name = \n"
 
 
@@ -180,7 +194,8 @@ def test_files_outside_the_workspace_are_faults(studio: RunningStudio) -> None:
     named = SCENE.replace('shape = "star"', 'image = "../../../secret.png"')
     path = write(studio, "outside", named)
     (fault,) = studio.get("scene", path=path)["faults"]
-    assert fault["path"] == "keyframe[0].image" and "outside the workspace" in fault["message"]
+    assert fault["path"] == "keyframe[0].image"
+    assert "outside the workspace" in fault["message"]
     assert studio.ask("GET", "/api/thumb", {"path": path}).status == 403
 
 
@@ -216,10 +231,8 @@ def test_a_change_by_another_program_is_an_event(studio: RunningStudio) -> None:
 
 
 def _event(socket: Any, kind: str, path: str) -> dict[str, Any]:
-    import json
-
     while True:
-        event: dict[str, Any] = json.loads(socket.recv(20))
+        event: dict[str, Any] = json.loads(socket.recv(60))
         if event["type"] == kind and event.get("path", event.get("gallery")) == path:
             return event
 
@@ -228,14 +241,17 @@ def test_new_rename_duplicate_delete(studio: RunningStudio) -> None:
     path = studio.post("scene/new", name="A fish / boat", gallery="coloured_drawing")["path"]
     assert path == "scenes/A fish - boat/scene.toml"
     scene = load_scene(studio.folder / path)
-    assert scene.name == "A-fish-boat" and Path(str(scene.keyframe[0].image)).parent == (studio.folder / path).parent
+    assert scene.name == "A-fish-boat"
+    assert Path(str(scene.keyframe[0].image)).parent == (studio.folder / path).parent
     twin = studio.post("item/duplicate", path=path, name="twin")["path"]
     assert load_scene(studio.folder / twin).name == "twin"
     moved = studio.post("item/rename", path=twin, name="third")["path"]
-    assert moved == "scenes/third/scene.toml" and not (studio.folder / "scenes/twin").exists()
+    assert moved == "scenes/third/scene.toml"
+    assert not (studio.folder / "scenes/twin").exists()
     assert studio.ask("POST", "/api/item/rename", body={"path": moved, "name": "A fish - boat"}).status == 409
     studio.post("item/delete", path=moved)
-    assert not (studio.folder / moved).exists() and len(list((studio.folder / "trash").iterdir())) == 1
+    assert not (studio.folder / moved).exists()
+    assert len(list((studio.folder / "trash").iterdir())) == 1
     for name in ("..", "a/../../b", "", "con", "\0"):
         made = studio.ask("POST", "/api/scene/new", body={"name": name, "template": "blank_2d"})
         assert made.status in (200, 400)
@@ -256,7 +272,8 @@ def test_home_lists_scenes_and_what_to_begin_with(studio: RunningStudio) -> None
     assert (line["frames"], line["keyframes"], line["fault"]) == (12, 2, None)
     assert "does not parse" in lines[broken]["fault"]
     assert [line["name"] for line in home["gallery"]] == list(bundled())
-    assert home["templates"][0]["name"] == "blank_2d" and home["templates"][0]["text"].startswith("A blank 2D scene")
+    assert home["templates"][0]["name"] == "blank_2d"
+    assert home["templates"][0]["text"].startswith("A blank 2D scene")
 
 
 def test_templates_are_scenes_without_faults() -> None:
@@ -267,8 +284,10 @@ def test_templates_are_scenes_without_faults() -> None:
 def test_every_key_is_in_the_inspector() -> None:
     answer = inspector_tables()
     tables = {table["name"]: {key["key"]: key for key in table["keys"]} for table in answer["tables"]}
-    assert tables["smoke"]["buoyancy"]["unit"] == "m/s^2" and tables["domain"]["resolution"]["default"] == 128
-    assert tables["keyframe"]["frame"]["type"] == "integer" and tables["keyframe"]["image"]["type"] == "file"
+    assert tables["smoke"]["buoyancy"]["unit"] == "m/s^2"
+    assert tables["domain"]["resolution"]["default"] == 128
+    assert tables["keyframe"]["frame"]["type"] == "integer"
+    assert tables["keyframe"]["image"]["type"] == "file"
     assert tables["output"]["vdb"]["type"] == "flag"
     assert tables["control"]["method"]["choices"] == ["adjoint", "none", "particles", "spacetime", "spectral", "target"]
     for name, field in Scene.model_fields.items():
@@ -279,10 +298,6 @@ def test_every_key_is_in_the_inspector() -> None:
 
 
 def test_a_thumbnail_is_drawn_and_moves(studio: RunningStudio) -> None:
-    from io import BytesIO
-
-    from PIL import Image
-
     path = write(studio, "drawn", SCENE.replace("]] # not a comment", "A"))
     with studio.socket("events") as socket:
         socket.recv(10)
@@ -292,7 +307,8 @@ def test_a_thumbnail_is_drawn_and_moves(studio: RunningStudio) -> None:
     drawn = studio.ask("GET", "/api/thumb", {"path": path})
     assert (drawn.status, drawn.headers["content-type"]) == (200, "image/webp")
     picture = Image.open(BytesIO(drawn.content))
-    assert picture.n_frames > 10 and max(picture.size) == 192
+    assert picture.n_frames > 10
+    assert max(picture.size) == 192
     seen = set()
     for frame in range(picture.n_frames):
         picture.seek(frame)

@@ -16,7 +16,7 @@ def test_the_first_page_takes_the_token_and_hides_it(tmp_path: Path) -> None:
     with running_studio(tmp_path / "work") as studio:
         entered = studio.ask("GET", f"/?token={studio.token}", headers={})
         assert (entered.status, entered.headers["location"]) == (303, "/")
-        assert "HttpOnly" in entered.headers["set-cookie"] and "SameSite=strict" in entered.headers["set-cookie"]
+        assert entered.headers["set-cookie"].endswith("HttpOnly; Path=/; SameSite=strict")
         cookie = entered.headers["set-cookie"].partition(";")[0]
         assert studio.ask("GET", "/api/hello", headers={"Cookie": cookie}).status == 200
         assert studio.ask("GET", "/api/hello", headers={}).status == 403

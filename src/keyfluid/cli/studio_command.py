@@ -16,12 +16,23 @@ def studio(
     allow: Annotated[
         list[Path] | None, typer.Option(metavar="FOLDER", help="Scenes may name files in this folder too.")
     ] = None,
+    no_warm: Annotated[bool, typer.Option("--no-warm", help="Do not compile kernels beforehand.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="Runs that may compute at the same time.")] = 1,
 ) -> None:
-    """Draw, place and time shapes, run scenes and look at films, in a browser."""
+    """Draw, place and time shapes, run scenes and look at films, in a browser.
+
+    Prints the address of the page, with its token, on one line; Ctrl-C ends the server but not its runs.
+    """
     from keyfluid.errors import KeyfluidError
 
     try:
-        from keyfluid.studio.server import serve
+        import starlette
+        import tomlkit
+        import uvicorn
+        import websockets
     except ModuleNotFoundError as error:
         raise KeyfluidError(f"studio: {error.name} is missing; install it: pip install 'keyfluid[studio]'") from None
-    serve(folder, port, host, not no_open, allow or ())
+    del starlette, tomlkit, uvicorn, websockets
+    from keyfluid.studio.server import serve
+
+    serve(folder, port, host, not no_open, allow or (), not no_warm, jobs)

@@ -24,8 +24,8 @@ from keyfluid.studio import (
     scene_routes,
     stage_routes,
 )  # fmt: skip
-from keyfluid.studio.answers import answer, refusal
-from keyfluid.studio.guard import Guard
+from keyfluid.studio.answers import answer, disk_refusal, refusal
+from keyfluid.studio.guard import HEADERS, Guard
 from keyfluid.studio.state import Studio
 
 STATIC = Path(__file__).parent / "static"
@@ -45,9 +45,10 @@ def make_app(studio: Studio) -> Starlette:
     app = Starlette(
         routes=all_routes(),
         middleware=[Middleware(Guard, token=studio.token, port=studio.port, hosts=studio.hosts)],
-        exception_handlers={KeyfluidError: _refused, OSError: _disk, Exception: _unforeseen},
+        exception_handlers={KeyfluidError: _refused, OSError: _disk, MemoryError: _memory, Exception: _unforeseen},
         lifespan=life,
     )
+    app.router.redirect_slashes = False
     app.state.studio = studio
     return app
 
@@ -78,11 +79,16 @@ def _refused(request: Request, error: Exception) -> Response:
 
 def _disk(request: Request, error: Exception) -> Response:
     assert isinstance(error, OSError)
-    name = Path(str(error.filename)).name if error.filename else "a file"
-    return answer({"error": {"message": f"{name}: {error.strerror or 'can not be used'}", "faults": []}}, 507)
+    return disk_refusal(error)
+
+
+def _memory(request: Request, error: Exception) -> Response:
+    return answer({"error": {"message": "there is not enough memory for this", "faults": []}}, 507)
 
 
 def _unforeseen(request: Request, error: Exception) -> Response:
-    """A fault of ours: the page is told so, and the terminal has the rest."""
+    """A fault of ours: the page says so, and the terminal has the rest. Answered outside of the guard."""
     text = "something went wrong in the studio; its terminal says more"
-    return answer({"error": {"message": text, "faults": []}}, 500)
+    response = answer({"error": {"message": text, "faults": []}}, 500)
+    response.headers.update(HEADERS)
+    return response

@@ -43,5 +43,10 @@ def as_bytes(values: np.ndarray, peak: float) -> np.ndarray:
     return np.clip(values * (255.0 / peak if peak > 0 else 0.0) + 0.5, 0, 255).astype(np.uint8)
 
 
+def as_words(values: np.ndarray, peak: float) -> np.ndarray:
+    """Densities from 0 to `peak` as 0 to 65535, for thin smoke."""
+    return np.clip(values * (65535.0 / peak if peak > 0 else 0.0) + 0.5, 0, 65535).astype(np.uint16)
+
+
 def _json(header: Mapping[str, Any], listed: list[dict[str, Any]]) -> bytes:
     return json.dumps({**header, "arrays": listed}, separators=(",", ":")).encode()

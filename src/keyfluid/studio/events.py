@@ -2,7 +2,8 @@
 
     events.publish("file", path="scenes/word/scene.toml", revision="...")      from any thread
 
-Kinds: `file` (a scene's file changed), `job` (a job's state), `progress` (of a job), `frames` (of a run).
+Kinds: `file` (a scene's file changed), `thumb` (a thumbnail is drawn), `job` (a job's state), `progress` (of a job),
+`frames` (of a run).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import deque
+from contextlib import suppress
 from itertools import count
 from threading import Lock
 from typing import Any
@@ -17,7 +19,11 @@ from typing import Any
 from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from keyfluid.studio.answers import json_text
+
 KEPT = 20_000
+PATIENCE = 30.0
+"""Seconds in which a page has to take an event; then its socket is closed, and it may come back for the rest."""
 _AT_ONCE = 500
 
 
@@ -41,7 +47,7 @@ class Events:
             self._kept.append({"n": next(self._numbers), "type": kind, **content})
             waiting = list(self._waiting)
         for loop, event in waiting:
-            if not loop.is_closed():
+            with suppress(RuntimeError):  # the loop is closed: the server is ending
                 loop.call_soon_threadsafe(event.set)
 
     def after(self, number: int) -> list[dict[str, Any]] | None:
@@ -61,28 +67,30 @@ class Events:
         waiting = (asyncio.get_running_loop(), event)
         with self._lock:
             self._waiting.add(waiting)
-        seen = self._seen(socket)
-        await socket.accept()
-        gone = asyncio.create_task(_until_gone(socket))
+        gone: asyncio.Task[None] | None = None
         try:
-            await socket.send_json({"type": "hello", "session": self.session, "n": seen})
+            await socket.accept()
+            seen = self._seen(socket)
+            gone = asyncio.create_task(_until_gone(socket))
+            await _send(socket, {"type": "hello", "session": self.session, "n": seen})
             while not gone.done():
                 event.clear()
                 news = self.after(seen)
                 if news is None:
                     seen = self.last
-                    await socket.send_json({"type": "reset", "n": seen})
+                    await _send(socket, {"type": "reset", "n": seen})
                 for one in news or ():
-                    await socket.send_json(one)
+                    await _send(socket, one)
                     seen = one["n"]
                 if not news:
                     wake = asyncio.create_task(event.wait())
                     await asyncio.wait({wake, gone}, return_when=asyncio.FIRST_COMPLETED)
                     wake.cancel()
-        except (WebSocketDisconnect, RuntimeError, OSError):
+        except (WebSocketDisconnect, RuntimeError, OSError):  # a TimeoutError is an OSError
             pass
         finally:
-            gone.cancel()
+            if gone is not None:
+                gone.cancel()
             with self._lock:
                 self._waiting.discard(waiting)
 
@@ -94,6 +102,11 @@ class Events:
             if ours and given.isascii() and given.isdecimal() and len(given) < 16
             else self.last
         )
+
+
+async def _send(socket: WebSocket, content: dict[str, Any]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        await socket.send_text(json_text(content))
 
 
 async def _until_gone(socket: WebSocket) -> None:

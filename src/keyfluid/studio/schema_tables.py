@@ -22,6 +22,7 @@ _TABLES: dict[str, tuple[str, str, str]] = {
     "source": ("Source", "Source", "center radius size fit rotation start stop density rate velocity"),
     "obstacle": ("Obstacle", "Obstacle", "center radius size fit rotation velocity spin"),
     "keyframe": ("Keyframe", "KeyframeEntry", "frame until hold center radius size fit rotation mass weight"),
+    "mask": ("Mask", "Mask", "outside center radius size fit rotation"),
     "wind": ("Wind", "WindEntry", "velocity start stop gust"),
     "picture": ("Picture", "PictureEntry", "frame image view weight"),
     "flow": ("Velocity to reach", "FlowEntry", "frame velocity weight"),

@@ -95,5 +95,5 @@ if __name__ == "__main__":
     # Tasks name the classes of the imported module, not of __main__.
     from keyfluid.studio import thumb_worker
 
-    os.nice(10)
+    os.nice(5)
     serve(thumb_worker.draw)

@@ -1,6 +1,7 @@
 // The frame of all pages: the bar, messages, and which page the address names (#/editor?path=scenes/word/scene.toml).
 import { events, get, Refusal } from "./api.js";
 import { keys } from "./keys.js";
+import { JobsBar } from "./parts/jobs_bar.js";
 import { html, render } from "./vendor/lit-html/lit-html.js";
 
 const PAGES = { home: "home", editor: "editor", run: "run", compare: "compare", wedge: "wedge", live: "live", fix: "fix" };
@@ -53,7 +54,7 @@ async function show() {
 
 function drawBar() {
   const state = events.connected ? html`` : html`<span class="warn">connecting…</span>`;
-  const warming = hello.warm === false ? html`<span class="warn">compiling kernels, the first time takes a minute</span>` : html``;
+  const warming = hello.warm === false ? html`<span class="warn">compiling kernels, the first time takes a few minutes</span>` : html``;
   render(html`
     <a class="brand" href="#/home"><img src="/static/icon.svg" alt="">keyfluid studio</a>
     <span class="grow">${current?.title ?? ""}</span>${warming}${state}
@@ -70,3 +71,4 @@ events.on("warm", () => { hello = { ...hello, warm: true }; drawBar(); });
 events.connect();
 hello = (await app.try(get("hello"))) ?? {};
 await show();
+new JobsBar(document.getElementById("jobs-bar"), app);

@@ -7,6 +7,7 @@ import { dimension, entriesOf, kindOf, shortWords, startsOf, valueAt, within } f
 
 let schema = null;
 const ADD = [["keyframe", "Keyframe"], ["start", "Start"], ["source", "Source"], ["obstacle", "Obstacle"], ["wind", "Wind"]];
+const MASKED = /^(keyframe|flow|wind)\[\d+\]$/;
 const SUFFIXES = {
   image: /\.(png|jpe?g|webp|bmp|gif|tiff?)$/i, mesh: /\.(obj|ply|stl|gltf|glb)$/i, vdb: /\.vdb$/i, npy: /\.npy$/i,
 };
@@ -102,10 +103,15 @@ export class Inspector extends EventTarget {
     if (!data) return [];
     const tables = new Map(schema.tables.map((table) => [table.name, table]));
     const one = (name) => ({ id: name, table: tables.get(name), title: tables.get(name).title, words: "" });
-    const bodies = entriesOf(data).map(({ id, list, index, table }) => ({
-      id, table: tables.get(list), title: `${tables.get(list).title} ${index + 1}`, body: table,
-      words: [table.frame !== undefined ? `frame ${table.frame}` : "", shortWords(table)].filter(Boolean).join(" · "),
-    }));
+    const bodies = entriesOf(data).flatMap(({ id, list, index, table }) => {
+      const title = `${tables.get(list).title} ${index + 1}`;
+      const when = table.frame !== undefined ? `frame ${table.frame}` : table.name ?? "";
+      const words = [when, shortWords(table)].filter(Boolean).join(" · ");
+      const own = { id, table: tables.get(list), title, body: table, words };
+      const mask = { id: `${id}.mask`, table: tables.get("mask"), title: `Mask of ${title.toLowerCase()}`, body: table.mask,
+        words: shortWords(table.mask) };
+      return table.mask ? [own, mask] : [own];
+    });
     const three = dimension(data) === 3 ? [one("camera"), one("light")] : [];
     return [
       one(""), one("domain"), one("time"), one("control"), ...bodies, one(data.liquid ? "liquid" : "smoke"),
@@ -128,7 +134,9 @@ export class Inspector extends EventTarget {
         ${group.body && kindOf(group.body) ? this.#kind(group) : nothing}
         ${keys.map((key) => keyRow(key, this.#place(group, key), this.state))}
         ${group.body ? html`<div class="row end">
-          <button data-do="duplicate-body" @click=${() => this.#duplicate(group)}>Duplicate</button>
+          ${MASKED.test(group.id) && !group.body.mask ? html`<button data-do="add-mask"
+            title="Only a region counts" @click=${() => this.#mask(group)}>Add mask</button>` : nothing}
+          ${/\]$/.test(group.id) ? html`<button data-do="duplicate-body" @click=${() => this.#duplicate(group)}>Duplicate</button>` : nothing}
           <button data-do="delete-body" @click=${() => this.#remove(group)}>Delete</button></div>` : nothing}
       </div>` : nothing}
     </details>`;
@@ -152,7 +160,7 @@ export class Inspector extends EventTarget {
     const kind = kindOf(body);
     const own = new Set(kind === "shape" ? schema.shapes[body.shape] ?? [] : schema.kinds[kind] ?? []);
     const special = new Set(Object.values(schema.kinds).flat());
-    return table.keys.filter((key) => {
+    const found = table.keys.filter((key) => {
       const value = valueAt(data, id ? `${id}.${key.key}` : key.key);
       if (value !== undefined && typeof value === "object" && !Array.isArray(value)) return false;
       if (key.methods && !key.methods.includes(method)) return false;
@@ -161,6 +169,7 @@ export class Inspector extends EventTarget {
       if (words) return matches(key, words);
       return this.#all || key.main || own.has(key.key);
     });
+    return [...found.filter(({ key }) => key === kind), ...found.filter(({ key }) => key !== kind)];
   }
 
   #kind({ id, body, table }) {
@@ -191,6 +200,13 @@ export class Inspector extends EventTarget {
     const values = body.frame === undefined ? {} : { frame: Math.min(body.frame + 4, frames) };
     const plain = Object.fromEntries(Object.entries({ ...body, ...values }).filter(([key]) => key !== "until"));
     return this.state.change([{ path: list, insert: plain }], `Duplicate ${table.title.toLowerCase()}`);
+  }
+
+  #mask({ id }) {
+    const size = this.state.data.domain?.size ?? [1, 1];
+    const value = { shape: "box", center: size.map((side) => side / 2), size: size.map((side) => side / 2) };
+    this.#open.add(`${id}.mask`);
+    return this.state.change([{ path: `${id}.mask`, value }], "Add mask");
   }
 
   #remove({ id, table }) {

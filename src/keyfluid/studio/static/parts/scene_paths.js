@@ -1,6 +1,8 @@
 // Key paths of a scene: "keyframe[0].center", and the bodies and lists that a scene has.
 
-const LISTS = ["smoke.initial", "liquid.initial", "source", "obstacle", "keyframe", "wind", "picture", "flow"];
+const LISTS = [
+  "smoke.initial", "liquid.initial", "smoke.field", "source", "obstacle", "keyframe", "wind", "picture", "flow",
+];
 
 /** "keyframe[0].center" as ["keyframe", 0, "center"]. */
 export const steps = (path) => path.split(/[.[\]]+/).filter((word) => word !== "")

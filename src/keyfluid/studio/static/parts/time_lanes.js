@@ -22,7 +22,7 @@ export function lanesOf(data, drag = null) {
       }
     }
   }
-  return [...lanes].map(([name, items]) => ({ name, items }));
+  return [...lanes].map(([name, items]) => ({ name, items })).filter(({ items }) => items.length || lanes.size === 1);
 }
 
 function marker(id, role, table, index) {

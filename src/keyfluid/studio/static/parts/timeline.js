@@ -100,7 +100,7 @@ export class Timeline extends EventTarget {
       @pointerdown=${(event) => this.#grab(event, item, "all")}></div>`;
     const held = item.held === undefined ? nothing : html`<div class="bar hold" title="Hold"
       .style=${`left: ${at(item.end ?? item.start)}; width: ${at(item.held - (item.end ?? item.start))}`}></div>`;
-    const ends = item.ends.map((end) => html`<button class=${`grip ${chosen}`} data-id="${item.id}.${end.key}"
+    const ends = item.ends.map((end) => html`<button class=${`grip ${chosen} ${item.marker && end.frame === item.start ? "beside" : ""}`} data-id="${item.id}.${end.key}"
       .style=${`left: ${at(end.frame)}`} title=${end.words} aria-label=${end.words}
       @pointerdown=${(event) => this.#grab(event, item, end.key)} @keydown=${(event) => this.#nudge(event, item, end.key)}></button>`);
     const mark = item.marker ? html`<button class=${`mark ${item.role} ${chosen}`} data-id=${item.id}
