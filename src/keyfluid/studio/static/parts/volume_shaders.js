@@ -100,6 +100,15 @@ void main() {
       t += stride;
     }
     // A ray that passes an obstacle by less than a pixel sees a part of it: edges without steps.
+    if (solids > 0.5 && closest > 0.3 && left > 0.01) {
+      // Between samples by a parabola, or the edge shows how the ray was sampled.
+      float a = textureLod(volume, (eye + (nearest - 0.5 * stride) * ray) / size, 0.0).a;
+      float b = textureLod(volume, (eye + (nearest + 0.5 * stride) * ray) / size, 0.0).a;
+      float bend = a + b - 2.0 * closest;
+      float off = bend < -1e-4 ? clamp(0.5 * (a - b) / bend, -1.0, 1.0) : 0.0;
+      closest -= 0.25 * (a - b) * off;
+      nearest += 0.5 * stride * off;
+    }
     float miss = (0.5 - closest) * 8.0 * cell / (nearest * pixel);
     if (solids > 0.5 && left > 0.01 && miss < 1.0) {
       float share = left * (1.0 - max(miss, 0.0));
