@@ -27,10 +27,10 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(HERE / "tests"), str(HERE / "tests/studio")]
 
-from studio_kit import RunningStudio, running_studio
+from studio_kit import RunningStudio, running_studio  # noqa: E402
 
-import browser as browser_module
-from browser import Browser
+import browser as browser_module  # noqa: E402
+from browser import Browser  # noqa: E402
 
 IMAGES = HERE / "docs/images"
 MESH = HERE / "src/keyfluid/gallery/particles_horse.obj"
