@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from keyfluid.crew import serve
+from keyfluid.errors import KeyfluidError
 from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.models.liquid import SURFACE
 from keyfluid.problem import Emission
@@ -82,6 +83,8 @@ def _of_run(folder: Path) -> list[Picture]:
     place = RunFolder.read(folder)
     problem = build(load_scene(place.scene_file, ["output.film=draft"]))
     indices = place.frames.indices()
+    if not indices:
+        raise KeyfluidError(f"{folder}: has no frames yet")
     chosen = [indices[i] for i in np.unique(np.linspace(0, len(indices) - 1, _MOST_FRAMES).astype(int))]
     painter, frames = Painter(problem, SIZE), Frames(place.frames, problem)
     pictures = []
