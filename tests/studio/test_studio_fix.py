@@ -15,6 +15,7 @@ from stage_kit import unpacked
 from studio_kit import RunningStudio, running_studio
 
 import keyfluid
+from browser import Browser
 
 pytest.importorskip("starlette")
 
@@ -86,12 +87,12 @@ def test_a_painted_frame_runs_from_the_command_line_and_keeps_what_stays(studio)
     about = studio.get("edit", run="runs/plume")
     assert (about["dim"], about["frames"], about["finished"], about["fields"]) == (2, 6, True, ["density"])
     answer = studio.ask("GET", "/api/edit/picture", {"run": "runs/plume", "frame": 4})
-    grey = unpacked(answer.content).arrays["grey"].T.copy()
+    grey = unpacked(answer.content).arrays["grey"]
     smoke = keyfluid.open_run(studio.folder / "runs" / "plume").frames[4].densities["density"]
-    scale = grey.shape[0] // smoke.shape[1]
-    assert np.abs(grey[::-1][::scale, ::scale].T / 255 - smoke / smoke.max()).max() < 0.01
-    painted = np.roll(grey, 3 * scale, axis=1)
-    made = studio.post("edit", run="runs/plume", frame=4, first=2, last=5, png=png_of(painted))
+    scale = grey.shape[0] // smoke.shape[0]
+    assert np.abs(grey[::scale, ::scale] / 255 - smoke / smoke.max()).max() < 0.01
+    painted = np.roll(grey, 3 * scale, axis=0)
+    made = studio.post("edit", run="runs/plume", frame=4, first=2, last=5, png=png_of(painted.T[::-1]))
     scene = studio.folder / made["path"]
     assert made["path"] == "scenes/plume-edit/scene.toml"
     assert '[edit]\nrun = "../../runs/plume"\nfirst = 2\nlast = 5' in scene.read_text()
@@ -117,10 +118,34 @@ def test_a_3d_frame_is_deformed_or_painted_from_one_side(studio):
     key = keyfluid.load_scene(deformed).keyframe[0]
     assert (key.twist, key.move, key.frame) == (90.0, [0.1, 0.0, 0.0], 2)
     answer = studio.ask("GET", "/api/edit/picture", {"run": "runs/sphere", "frame": 2, "view": "-x"})
-    grey = unpacked(answer.content).arrays["grey"].T
+    grey = unpacked(answer.content).arrays["grey"].T[::-1]
     painted = studio.folder / studio.post("edit", **wish, view="-x", png=png_of(np.roll(grey, 20, 0)))["path"]
     scene = keyfluid.load_scene(painted)
     assert (scene.picture[0].view, scene.keyframe, scene.control.method) == ("-x", [], "spectral")
+
+
+def test_the_page_paints_and_writes(studio, tmp_path):
+    with Browser(tmp_path / "profile") as browser:
+        browser.open(f"{studio.address}", 1280, 720)
+        browser.ask("location.hash = '#/fix?run=runs/plume&frame=4'")
+        x, y = browser.middle("[data-id=painting]")
+        assert browser.ask("document.querySelector('[data-do=write]').disabled")
+        browser.drag([(x - 60, y), (x, y - 60)])
+        browser.ask(
+            "(input => { input.value = 'by hand'; input.dispatchEvent(new Event('input')); })"
+            "(document.querySelector('[data-id=name]'))"
+        )
+        browser.click("[data-do=write]")
+        browser.until("document.querySelector('.fix-side a')")
+        assert browser.faults == []
+    scene = keyfluid.load_scene(studio.folder / "scenes" / "by hand" / "scene.toml")
+    assert (scene.edit.first, scene.edit.last, scene.keyframe[0].frame) == (2, 4, 4)
+    painted = np.asarray(Image.open(scene.keyframe[0].paint).convert("L"))
+    smoke = keyfluid.open_run(studio.folder / "runs" / "plume").frames[4].densities["density"]
+    drawn = np.asarray(Image.fromarray(painted).resize(smoke.shape, Image.Resampling.BOX))[::-1].T / 255
+    added = drawn - smoke / smoke.max()
+    assert added.min() > -0.02
+    assert added.max() > 0.5, "the stroke is missing"
 
 
 def test_what_can_not_be_edited_is_refused_and_leaves_nothing(studio, tmp_path):
@@ -142,6 +167,7 @@ def test_what_can_not_be_edited_is_refused_and_leaves_nothing(studio, tmp_path):
     for place in ("../plume", "/etc", "scenes", "link", "runs/none"):
         refused(studio, png=white, run=place)
         assert 400 <= studio.ask("GET", "/api/edit", {"run": place}).status < 500
-    assert studio.ask("GET", "/api/edit/picture", {"run": "runs/plume", "frame": 99}).status == 404
+    for frame in (99, "9" * 9):
+        assert studio.ask("GET", "/api/edit/picture", {"run": "runs/plume", "frame": frame}).status == 404
     assert studio.ask("GET", "/api/edit/picture", {"run": "runs/sphere", "frame": 1, "view": "up"}).status == 400
     assert sorted(path.name for path in (studio.folder / "scenes").iterdir()) == before

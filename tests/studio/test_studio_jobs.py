@@ -147,8 +147,23 @@ def test_a_killed_server_stops_nothing(tmp_path: Path) -> None:
         assert second.ask("POST", "/api/jobs", body={"kind": "resume", "run": "runs/long"}).status == 409
         wait_until(lambda: job_of(second, resumed["id"])["last"], "it continues")
         assert job_of(second, resumed["id"])["last"]["done"] > stopped["last"]["done"]
-        second.post("jobs/stop", id=resumed["id"])
-        wait_for(second, resumed["id"], "stopped")
+        children = children_of(second.process.pid)
+        second.process.send_signal(signal.SIGTERM)
+        second.process.wait(20)
+    leaves_only_the_run(folder, resumed["id"], children)
+
+
+def leaves_only_the_run(folder: Path, identity: str, children: list[int]) -> None:
+    """A server that ends leaves no process but the one that looks after a run, which can be stopped from a terminal."""
+    place = folder / ".studio/jobs" / identity
+    keeper = json.loads((place / "process.json").read_text())["pid"]
+    assert keeper in children
+    assert [pid for pid in children if _alive(pid)] == [keeper]
+    before = job_lines(folder, identity)
+    wait_until(lambda: job_lines(folder, identity) > before, "the run continues")
+    os.kill(keeper, signal.SIGINT)
+    wait_until(lambda: (place / "ended.json").exists(), "it stops and says so")
+    assert json.loads((place / "ended.json").read_text())["exit"] == 130
 
 
 def job_lines(folder: Path, identity: str) -> int:
@@ -243,26 +258,6 @@ def test_a_process_that_is_gone_without_a_word_is_lost(tmp_path: Path) -> None:
     assert not jobs.is_writing("runs/a")
 
 
-def test_the_server_leaves_nothing_but_running_jobs(tmp_path: Path) -> None:
-    folder = tmp_path / "work"
-    scene = write_scene(folder, "long", ENDLESS)
-    with running_studio(folder) as studio:
-        run = studio.post("jobs", kind="run", scene=scene)
-        wait_until(lambda: job_of(studio, run["id"])["last"], "the run has begun")
-        children = children_of(studio.process.pid)
-        studio.process.send_signal(signal.SIGTERM)
-        studio.process.wait(20)
-    place = folder / ".studio/jobs" / run["id"]
-    keeper = json.loads((place / "process.json").read_text())["pid"]
-    assert keeper in children
-    assert [pid for pid in children if _alive(pid)] == [keeper]
-    before = job_lines(folder, run["id"])
-    wait_until(lambda: job_lines(folder, run["id"]) > before, "the run continues")
-    os.kill(keeper, signal.SIGINT)
-    wait_until(lambda: (place / "ended.json").exists(), "it stops and says so")
-    assert json.loads((place / "ended.json").read_text())["exit"] == 130
-
-
 def children_of(pid: int) -> list[int]:
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
@@ -333,80 +328,69 @@ def served(folder: Path) -> Iterator[tuple[RunningStudio, Callable[[int], None]]
             assert not thread.is_alive()
 
 
-PANEL = """
-Promise.all([import("/static/parts/run_panel.js"), import("/static/main.js")]).then(([{ RunPanel }, { app }]) => {
-  const state = Object.assign(new EventTarget(), { path: PATH, faults: [], data: { domain: { resolution: 16 } } });
-  const host = document.getElementById("page");
-  host.replaceChildren();
-  globalThis.panel = new RunPanel(host, state, app);
-  globalThis.keys = [];
-  panel.addEventListener("key", (event) => keys.push(event.detail.path));
-})"""
+PANEL = "document.querySelector('.run-panel')?.panel"
 
 
-def mount(browser: Browser, scene: str) -> None:
-    """The run panel of a scene, in the place of the page."""
-    browser.until("document.querySelector('#page').children.length")
-    browser.ask(PANEL.replace("PATH", json.dumps(scene)))
+def open_scene(browser: Browser, scene: str) -> None:
+    """The editor of a scene, with its run panel."""
+    browser.ask(f"location.hash = '#/editor?tab=run&path={scene}'")
+    browser.until(f"{PANEL}?.state.path === {json.dumps(scene)}")
+
+
+def fill_wedge_dialog(browser: Browser) -> dict[str, Any]:
+    """What the run panel would ask for after two keys were given."""
+    browser.ask(f"({PANEL}).start = (kind, more) => {{ globalThis.asked = {{ kind, ...more }}; }}; 1")
+    browser.click("[data-do=wedge]")
+    rows = (("smoke.initial.center", "[0.4, 0.5], [0.5, 0.5]"), ("smoke.buoyancy", "0, 1"))
+    for number, (key, values) in enumerate(rows):
+        if number > 0:
+            browser.click("[data-do=wedge-more]")
+        for name, text in (("key", key), ("values", values)):
+            browser.click(f"[data-id=wedge-{name}-{number}]")
+            browser.type(text)
+    browser.click("[data-do=wedge-run]")
+    browser.until("globalThis.asked")
+    browser.ask(f"delete ({PANEL}).start")
+    return dict(browser.ask("asked"))
 
 
 def test_a_scene_is_run_stopped_and_resumed_from_the_page(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     short, long = write_scene(folder, "short", 6), write_scene(folder, "long", ENDLESS)
-    bad = write_scene(folder, "bad", more="speed = 3\n")
+    early = folder / write_scene(folder, "early", 1)
+    early.write_text(early.read_text().replace('"target"', '"spacetime"'))
     with running_studio(folder) as studio, Browser(tmp_path / "profile", webgl=True) as browser:
         browser.open(studio.address, 1280, 720)
-        mount(browser, bad)
-        browser.click("[data-do=run]")
-        browser.click("[data-do=key][data-id='output.speed']")
-        assert browser.ask("keys") == ["output.speed"]
-        mount(browser, short)
+        browser.until("document.querySelector('#page').children.length")
+        open_scene(browser, "scenes/early/scene.toml")
         browser.click("[data-do=plan]")
-        browser.until("document.querySelector('[data-id=plan] dl')")
+        browser.click(".run-panel [data-do=key][data-id='keyframe[0].frame']")
+        browser.until("!document.querySelector('#tab-inspector').hidden")
+        open_scene(browser, short)
+        asked = fill_wedge_dialog(browser)
+        assert asked["wedge"] == ["smoke.initial.center=[0.4, 0.5],[0.5, 0.5]", "smoke.buoyancy=0,1"]
+        browser.click("[data-do=plan]")
+        browser.until("document.querySelector('[data-id=plan-time]')?.textContent.startsWith('about')")
         browser.click("[data-do=run]")
         browser.until("document.querySelector('[data-id=job][data-state=finished]')")
-        errors = browser.ask("panel.errors")
+        errors = browser.ask(f"{PANEL}.errors")
         assert (errors["unit"], errors["x"], list(errors["curves"])) == ("frame", [1, 2, 3, 4, 5, 6], ["keyframe[0]"])
         assert errors["curves"]["keyframe[0]"][-1] < errors["curves"]["keyframe[0]"][0]
         browser.until("document.querySelector('[data-id=error-chart] canvas')")
-        browser.click("[data-id=job-words] [data-do=key]")
-        assert browser.ask("keys.at(-1)").startswith("control.")
+        browser.until("document.querySelector('.run-panel .viewer canvas')")
+        browser.until("document.querySelector('[data-id=job-words] [data-do=key]')")
         browser.screenshot(tmp_path / "finished.png")
-        mount(browser, long)
+        open_scene(browser, long)
         browser.click("[data-do=run]")
-        browser.until("panel.errors?.x.length > 3")
+        browser.until(f"{PANEL}.errors?.x.length > 3")
         browser.screenshot(tmp_path / "running.png")
         browser.click("#page [data-do=stop]")
         browser.click("[data-do=resume]")
-        browser.until("document.querySelector('[data-id=job][data-state=running]') && panel.job.last")
+        browser.until("document.querySelector('[data-id=job][data-state=running]')")
+        browser.until(f"{PANEL}.job.kind === 'resume' && {PANEL}.job.last")
+        assert browser.ask(f"{PANEL}.errors.x[0]") == 1, "the course of the run before it was stopped is there too"
         browser.click("#jobs-bar [data-do=jobs]")
         browser.screenshot(tmp_path / "bar.png")
         browser.click("#jobs-list [data-do=stop]")
         browser.until("document.querySelector('[data-id=job][data-state=stopped]')")
-        refused = [fault for fault in browser.faults if "status of 422" in fault]
-        assert browser.faults == refused
-        assert len(refused) == 1
-
-
-def test_the_wedge_dialog_makes_the_request(tmp_path: Path) -> None:
-    folder = tmp_path / "work"
-    scene = write_scene(folder, "word")
-    with running_studio(folder) as studio, Browser(tmp_path / "profile", webgl=True) as browser:
-        browser.open(studio.address, 1280, 720)
-        mount(browser, scene)
-        browser.ask("panel.start = (kind, more) => { globalThis.asked = { kind, ...more }; }")
-        browser.click("[data-do=wedge]")
-        for name, text in (("key", "smoke.initial.center"), ("values", "[0.4, 0.5], [0.5, 0.5]")):
-            browser.click(f"[data-id=wedge-{name}-0]")
-            browser.type(text)
-        browser.click("[data-do=wedge-more]")
-        for name, text in (("key", "smoke.buoyancy"), ("values", "0, 1")):
-            browser.click(f"[data-id=wedge-{name}-1]")
-            browser.type(text)
-        browser.screenshot(tmp_path / "wedge.png")
-        browser.click("[data-do=wedge-run]")
-        browser.until("globalThis.asked")
-        assert browser.ask("asked") == {
-            "kind": "wedge", "set": [], "wedge": ["smoke.initial.center=[0.4, 0.5],[0.5, 0.5]", "smoke.buoyancy=0,1"],
-        }  # fmt: skip
         assert browser.faults == []

@@ -21,6 +21,8 @@ from keyfluid.studio.workspace import Workspace
 _FACES = {2: ("",), 3: ("+z", "+x", "+y")}
 """Where a deformed frame is looked at from."""
 
+_LEAST_PIXELS = 256
+
 
 @dataclass(frozen=True)
 class EditedRun:
@@ -54,7 +56,7 @@ class EditedRun:
     def smoke(self, frame: int, field: str) -> np.ndarray:
         """Density at a frame."""
         path = self.folder.frames.path(frame)
-        if path.is_symlink() or not path.is_file():
+        if not 0 <= frame <= self.scene.time.frames or path.is_symlink() or not path.is_file():
             raise Refused(404, f"{self.name}: has no frame {frame}")
         values: np.ndarray = self.folder.frames.read(frame).record(self.grid, [field]).state[field].array
         return np.maximum(values, 0)
@@ -69,7 +71,7 @@ class EditedRun:
         }  # fmt: skip
 
     def picture(self, frame: int, field: str, view: str) -> np.ndarray:
-        """uint8 [row from the top, column]: the domain in 2D, white at the frame's peak; a view in 3D."""
+        """uint8 [right, up]: the domain in 2D, white at the frame's peak; a view in 3D."""
         return self._drawn(self.smoke(frame, field), view)
 
     def changed(
@@ -88,9 +90,9 @@ class EditedRun:
 
     def _drawn(self, values: np.ndarray, view: str) -> np.ndarray:
         if self.grid.dim == 2:
-            grey = as_bytes(values, float(values.max())).T[::-1]
-            scale = -(-256 // max(grey.shape))
+            grey = as_bytes(values, float(values.max()))
+            scale = -(-_LEAST_PIXELS // max(grey.shape))
             return np.repeat(np.repeat(grey, scale, 0), scale, 1)
         if view not in VIEWS:
             raise Refused(400, f"view: is not one of {', '.join(VIEWS)}")
-        return view_picture(self.grid, values, view, None)
+        return view_picture(self.grid, values, view, None)[::-1].T

@@ -2,7 +2,8 @@
 
     events.publish("file", path="scenes/word/scene.toml", revision="...")      from any thread
 
-Kinds: `file` (a scene's file changed), `job` (a job's state), `progress` (of a job), `frames` (of a run).
+Kinds: `file` (a scene's file changed), `thumb` (a thumbnail is drawn), `job` (a job's state), `progress` (of a job),
+`frames` (of a run).
 """
 
 from __future__ import annotations

@@ -32,8 +32,9 @@ def picture(request: Request) -> Response:
     values = request.query_params
     run = EditedRun.open(studio_of(request).workspace, values.get("run", ""))
     grey = run.picture(whole_in(values, "frame"), run.field(values.get("field")), values.get("view", "+z"))
-    height, width = grey.shape
-    return Response(packed({"width": width, "height": height}, {"grey": grey.T}), media_type="application/octet-stream")
+    width, height = grey.shape
+    content = packed({"width": width, "height": height}, {"grey": grey})
+    return Response(content, media_type="application/octet-stream")
 
 
 async def preview(request: Request) -> Response:
@@ -50,7 +51,7 @@ async def preview(request: Request) -> Response:
         pictures = run.changed(
             whole_in(wish, "frame"), field, change.get("move"), change.get("twist", 0.0), change.get("bend", 0.0)
         )
-        return packed({}, {name: grey.T for name, grey in pictures.items()})
+        return packed({}, pictures)
 
     return Response(await run_in_threadpool(drawn), media_type="application/octet-stream")
 

@@ -115,6 +115,8 @@ class Thumbs:
                 next(iter(crew.answers([task])))
                 self._tidy(task.target)
             except (KeyfluidError, OSError):
+                if len(self._failed) > _MOST_KEPT:
+                    self._failed.clear()
                 self._failed.add(task.target)
                 crew.dismiss()
                 crew = None

@@ -93,7 +93,11 @@ export class Page {
     keys.on("Ctrl+Shift+z", "Redo", () => this.state.redo());
     keys.on("Ctrl+y", "Redo", () => this.state.redo());
     keys.on("Ctrl+s", "Save now (it also happens by itself)", () => this.state.save());
-    keys.on("Space", "Play or pause", () => this.timeline.toggle());
+    keys.on("Space", "Play or pause", (event) => {
+      const pressed = event.target.closest?.("button:not(.mark, .grip), summary, a"); // which Space presses, as everywhere
+      if (pressed) pressed.click();
+      else this.timeline.toggle();
+    });
     keys.on("ArrowLeft", "One frame back", () => this.timeline.step(-1));
     keys.on("ArrowRight", "One frame on", () => this.timeline.step(1));
     keys.on("Home", "First frame", () => this.timeline.step(-1e9));
@@ -133,6 +137,8 @@ export class Page {
     const saved = state.conflict ? html`<span class="bad">not saved</span>`
       : state.saving ? html`<span class="warn">saving…</span>` : html`<span class="quiet">saved</span>`;
     render(html`
+      ${["particles", "target"].includes(state.data?.control?.method) ? html`<button data-do="live" title="Run it while you turn its knobs"
+        @click=${() => this.app.go("live", { scene: state.path })}>Live</button>` : ""}
       <button data-do="undo" ?disabled=${!state.canUndo} title=${`Undo ${state.canUndo ?? ""} (Ctrl+Z)`}
         @click=${() => state.undo()}>Undo</button>
       <button data-do="redo" ?disabled=${!state.canRedo} title=${`Redo ${state.canRedo ?? ""} (Ctrl+Shift+Z)`}

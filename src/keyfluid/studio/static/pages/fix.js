@@ -43,8 +43,8 @@ export class Page {
     this.page.className = "fix";
     this.root.replaceChildren(this.page);
     this.#draw();
-    this.page.querySelector(".fix-stage").addEventListener("pointerup", () => {
-      if (this.#paint) this.#touched = true;
+    this.page.querySelector(".fix-stage").addEventListener("paint", () => {
+      this.#touched = true;
       this.#draw();
     });
     this.bar = new WindowBar(this.page.querySelector(".fix-window"), this.about);

@@ -55,6 +55,7 @@ export class Page {
       this.tiles.delete(path);
     }
     this.#draw();
+    this.grid.classList.toggle("few", shown.length <= 4);
     for (const run of shown) {
       const tile = this.tiles.get(run.line.path) ?? await this.#open(run);
       this.grid.append(tile.element);

@@ -89,7 +89,8 @@ export class Deform {
       const [before, after] = [arrays[`before${view}`], arrays[`after${view}`]];
       for (let at = 0; at < before.length; at++) {
         const [was, is] = [0.45 * before[at], after[at] / 255];
-        image.data.set([was + (127 - was) * is, was + (196 - was) * is, was + (255 - was) * is, 255], 4 * at);
+        const row = height - 1 - Math.floor(at / width);
+        image.data.set([was + (127 - was) * is, was + (196 - was) * is, was + (255 - was) * is, 255], 4 * (row * width + at % width));
       }
       canvas.getContext("2d").putImageData(image, 0, 0);
     }

@@ -48,10 +48,12 @@ export class Vectors {
   streamlines(most) {
     const lines = [];
     const least = 0.02 * this.largest;
+    const steps = this.dim === 2 ? 28 : 10;
     for (const seed of this.places(most)) {
+      if (this.dim === 3 && Math.hypot(...this.at(seed)) < 0.1 * this.largest) continue;
       const line = [seed];
       let place = seed;
-      for (let step = 0; step < 28; step++) {
+      for (let step = 0; step < steps; step++) {
         const speed = this.at(place);
         const size = Math.hypot(...speed);
         if (size < least) break;
@@ -74,10 +76,10 @@ export function drawVectors(context, vectors, project, style, colour) {
   const flat = vectors.dim === 2;
   if (style === "streamlines") {
     context.lineWidth = 1.2;
-    for (const line of vectors.streamlines(flat ? 14 : 7)) streamline(context, line.map(project));
+    for (const line of vectors.streamlines(flat ? 14 : 6)) streamline(context, line.map(project));
     return;
   }
-  for (const place of vectors.places(flat ? 24 : 9)) {
+  for (const place of vectors.places(flat ? 24 : 8)) {
     const vector = vectors.at(place);
     const size = Math.hypot(...vector) / vectors.largest;
     if (size < 0.03) continue;
@@ -107,7 +109,7 @@ function arrow(context, [x0, y0], [x1, y1]) {
 function streamline(context, points) {
   context.beginPath();
   points.forEach(([x, y], place) => (place ? context.lineTo(x, y) : context.moveTo(x, y)));
-  context.globalAlpha = 0.75;
+  context.globalAlpha = 0.7;
   context.stroke();
   context.globalAlpha = 1;
   arrow(context, points.at(-3), points.at(-1));

@@ -42,10 +42,10 @@ export function content3d(info, got, mode, blend, key) {
     shown.fields = [...smoke.map((field) => ({ ...field, share: 1 - blend })), ...tinted];
     shown.key += ` ${blend}`;
   } else if (over === "difference") shown.fields = differences(smoke, target);
-  else if (over === "outline") shown.fields = [...smoke, { values: shell(target), colour: named("--warn") }];
   else if (over === "wipe") shown.target = { fields: target, key: `${key} target` };
-  if (got.markers && over === "film") shown.markers = markersOf(info, got.markers);
-  if (got.surface && over === "film") {
+  const plain = over === "film" || over === "outline";
+  if (got.markers && plain) shown.markers = markersOf(info, got.markers);
+  if (got.surface && plain) {
     const { vertices, faces } = got.surface.arrays;
     shown.mesh = { vertices, faces, colour: linear(info.fields[0].colour) };
   }
@@ -54,7 +54,7 @@ export function content3d(info, got, mode, blend, key) {
 
 function markersOf(info, { header, arrays }) {
   const own = colours(info);
-  const radius = 0.2 * info.spacing * Math.cbrt(header.stride);
+  const radius = 0.14 * info.spacing * Math.cbrt(header.stride);
   return { places: arrays.markers, groups: Object.entries(header.counts).map(([name, count]) => ({ count, colour: own[name], radius })) };
 }
 
@@ -70,6 +70,3 @@ function differences(smoke, target) {
     { values: have.map((value, i) => Math.max(value - want[i], 0)), colour: named("--bad") },
   ];
 }
-
-/** The edge of a target as thin smoke. */
-const shell = (target) => total(target).map((value) => value * (255 - value) / 255 * 0.35);

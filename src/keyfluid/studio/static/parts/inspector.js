@@ -160,7 +160,7 @@ export class Inspector extends EventTarget {
     const kind = kindOf(body);
     const own = new Set(kind === "shape" ? schema.shapes[body.shape] ?? [] : schema.kinds[kind] ?? []);
     const special = new Set(Object.values(schema.kinds).flat());
-    return table.keys.filter((key) => {
+    const found = table.keys.filter((key) => {
       const value = valueAt(data, id ? `${id}.${key.key}` : key.key);
       if (value !== undefined && typeof value === "object" && !Array.isArray(value)) return false;
       if (key.methods && !key.methods.includes(method)) return false;
@@ -169,6 +169,7 @@ export class Inspector extends EventTarget {
       if (words) return matches(key, words);
       return this.#all || key.main || own.has(key.key);
     });
+    return [...found.filter(({ key }) => key === kind), ...found.filter(({ key }) => key !== kind)];
   }
 
   #kind({ id, body, table }) {

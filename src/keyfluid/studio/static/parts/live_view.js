@@ -5,15 +5,19 @@ layout(location = 0) in vec3 place;
 uniform mat4 matrix;
 uniform vec3 size;
 uniform float grain;
+uniform float away;
+out float shade;
 void main() {
   gl_Position = matrix * vec4(place * size - 0.5 * size, 1.0);
   gl_PointSize = clamp(grain / gl_Position.w, 1.0, 24.0);
+  shade = clamp(2.6 - 1.6 * gl_Position.w / away, 0.3, 1.7);
 }`;
 const FRAGMENT = `#version 300 es
 precision mediump float;
 uniform vec4 colour;
+in float shade;
 out vec4 light;
-void main() { light = vec4(colour.rgb * colour.a, 1.0); }`;
+void main() { light = vec4(colour.rgb * colour.a * shade, 1.0); }`;
 const BOX = [0, 1, 1, 3, 3, 2, 2, 0, 4, 5, 5, 7, 7, 6, 6, 4, 0, 4, 1, 5, 2, 6, 3, 7]
   .flatMap((corner) => [corner & 1, (corner >> 1) & 1, corner >> 2].map((bit) => bit * 65535));
 
@@ -125,7 +129,7 @@ export class LiveView {
     gl.linkProgram(program);
     gl.useProgram(program);
     const place = (name) => gl.getUniformLocation(program, name);
-    this.uniforms = { matrix: place("matrix"), size: place("size"), colour: place("colour"), grain: place("grain") };
+    this.uniforms = Object.fromEntries(["matrix", "size", "colour", "grain", "away"].map((name) => [name, place(name)]));
     this.buffer = gl.createBuffer();
     gl.bindBuffer(gl.ARRAY_BUFFER, this.buffer);
     gl.enableVertexAttribArray(0);
@@ -145,29 +149,54 @@ export class LiveView {
     gl.clearColor(0.028, 0.034, 0.045, 1);
     gl.clear(gl.COLOR_BUFFER_BIT);
     const longest = Math.max(...this.about.size);
-    gl.uniformMatrix4fv(this.uniforms.matrix, false, this.#matrix(width / height, longest));
+    const away = 1.75 * this.#camera.distance * longest;
+    gl.uniformMatrix4fv(this.uniforms.matrix, false, this.#matrix(width / height, longest, away));
+    gl.uniform1f(this.uniforms.away, away);
     gl.uniform3fv(this.uniforms.size, this.about.size);
     gl.uniform1f(this.uniforms.grain, 0);
     gl.uniform4f(this.uniforms.colour, 0.5, 0.6, 0.75, 0.5);
     gl.bufferData(gl.ARRAY_BUFFER, this.box, gl.STREAM_DRAW);
     gl.drawArrays(gl.LINES, 0, this.box.length / 3);
     const count = this.about.fields.reduce((sum, { name }) => sum + arrays[`points:${name}`].length / 3, 0);
-    const grain = 2.2 * height * longest / Math.cbrt(Math.max(count, 1)) / 6;
+    const grain = 0.4 * height * longest / Math.cbrt(Math.max(count, 1));
     gl.uniform1f(this.uniforms.grain, grain);
+    // Light adds up: from each point as much as makes the smoke bright where it is as deep as its width.
+    const metre = 1.2 * Math.min(height, width) / away;
+    const each = Math.min(0.6, Math.max(0.006, 0.45 * this.#area(arrays) * (metre * away / grain) ** 2 / Math.max(count, 1)));
     for (const { name, colour } of this.about.fields) {
       const points = arrays[`points:${name}`];
-      gl.uniform4f(this.uniforms.colour, ...colour.map((part) => part / 255), 0.12);
+      gl.uniform4f(this.uniforms.colour, ...colour.map((part) => part / 255), each);
       gl.bufferData(gl.ARRAY_BUFFER, points, gl.STREAM_DRAW);
       gl.drawArrays(gl.POINTS, 0, points.length / 3);
     }
   }
 
+  /** Square metres of the picture that the smoke takes, about: of an ellipse of two standard deviations. */
+  #area(arrays) {
+    const { size, fields } = this.about;
+    const sums = [0, 1, 2].map(() => [0, 0]);
+    let count = 0;
+    for (const { name } of fields) {
+      const points = arrays[`points:${name}`];
+      const stride = 3 * Math.max(1, Math.floor(points.length / 3 / 500));
+      for (let at = 0; at + 2 < points.length; at += stride, count++) {
+        for (let axis = 0; axis < 3; axis++) {
+          const place = points[at + axis] / 65535 * size[axis];
+          sums[axis][0] += place;
+          sums[axis][1] += place * place;
+        }
+      }
+    }
+    const spread = sums.map(([sum, squares]) => Math.sqrt(Math.max(0, squares / count - (sum / count) ** 2)) || 0);
+    const [, middle, widest] = spread.sort((a, b) => a - b);
+    return 4 * Math.PI * middle * widest;
+  }
+
   /** From metres around the middle of the domain to clip space: turned about y, tilted, moved away. */
-  #matrix(aspect, longest) {
-    const { turn, rise, distance } = this.#camera;
+  #matrix(aspect, longest, away) {
+    const { turn, rise } = this.#camera;
     const [ct, st, cr, sr] = [Math.cos(turn), Math.sin(turn), Math.cos(rise), Math.sin(rise)];
     const scale = 2.4 * Math.min(1, aspect);
-    const away = 2.1 * distance * longest;
     const [near, far] = [0.05 * longest, 10 * longest];
     const [a, b] = [(near + far) / (near - far), 2 * near * far / (near - far)];
     const rows = [[ct, 0, -st], [-sr * st, cr, -sr * ct], [cr * st, sr, cr * ct]];

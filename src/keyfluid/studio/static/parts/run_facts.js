@@ -4,7 +4,7 @@ import { html, nothing } from "../vendor/lit-html/lit-html.js";
 const STATUS = { finished: "good", running: "warn", stopped: "warn", interrupted: "warn", damaged: "bad" };
 
 /** The words for a state, in its colour. */
-export const statusOf = ({ status, met }) => html`<span class=${STATUS[status] ?? "quiet"} data-id="status">${status}${
+export const statusOf = ({ status, met }) => html`<span class=${status === "finished" && met === false ? "warn" : STATUS[status] ?? "quiet"} data-id="status">${status}${
   status === "finished" && met === false ? ", not met" : ""}</span>`;
 
 /** Size and method in a line. */

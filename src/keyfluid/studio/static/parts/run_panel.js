@@ -25,11 +25,12 @@ export class RunPanel extends EventTarget {
     Object.assign(this, { state, app });
     this.element = document.createElement("div");
     this.element.className = "run-panel";
+    this.element.panel = this;
     const place = (name) => this.element.appendChild(Object.assign(document.createElement("div"), { className: name }));
     this.tools = place("tools-of-run");
     this.status = place("status-of-run");
-    this.chartPlace = place("chart-of-run");
     this.film = place("film");
+    this.chartPlace = place("chart-of-run");
     this.notes = place("notes-of-run");
     host.append(this.element);
     const soon = () => { this.#due ||= requestAnimationFrame(() => { this.#due = 0; this.update(); }); };
@@ -70,6 +71,7 @@ export class RunPanel extends EventTarget {
   async start(kind, more = {}) {
     await this.state.save?.();
     this.#faults = [];
+    this.#plan = null;
     try {
       const job = await post("jobs", { kind, ...(kind === "resume" ? {} : { scene: this.state.path }), ...more });
       this.#chosen = job.id;

@@ -4,6 +4,7 @@ import { Camera } from "./camera.js";
 import { drawVectors, Vectors } from "./flow_lines.js";
 import { content2d, content3d, targetFrame } from "./frame_content.js";
 import { FramesCache } from "./frames_cache.js";
+import { drawEdge, edgeOf } from "./target_edge.js";
 import { View2d } from "./view2d.js";
 import { Volume } from "./volume.js";
 
@@ -31,7 +32,7 @@ export class Screen {
   constructor(host, app, { camera = null, small = false } = {}) {
     Object.assign(this, { app, camera, small });
     this.element = document.createElement("div");
-    this.element.className = "screen";
+    this.element.className = "screen waiting";
     this.canvas = document.createElement("canvas");
     this.overlay = document.createElement("canvas");
     this.overlay.className = "overlay";
@@ -84,13 +85,14 @@ export class Screen {
 
   /** Show a frame; while others come soon, in less detail. Frames that were asked for meanwhile are left out. */
   show(frame, moving = false) {
-    this.#wanted = { frame: this.nearest(frame), moving };
+    this.asked = this.nearest(frame);
+    this.#wanted = { frame: this.asked, moving };
     this.#loop ??= this.#run().finally(() => { this.#loop = null; });
     return this.#loop;
   }
 
   /** The same frame again, after a change of mode. */
-  redraw(moving = false) { return this.show(this.frame, moving); }
+  redraw(moving = false) { return this.show(this.asked ?? this.frame, moving); }
 
   async #run() {
     while (this.#wanted) {
@@ -99,7 +101,7 @@ export class Screen {
       if (!this.info.there.has(frame)) return;
       await this.app.try(() => this.#draw(frame, moving));
       clearTimeout(this.#rest);
-      if (moving) this.#rest = setTimeout(() => this.show(this.frame), AT_EASE);
+      if (moving) this.#rest = setTimeout(() => this.redraw(), AT_EASE);
     }
   }
 
@@ -110,7 +112,7 @@ export class Screen {
     const finer = Math.max(...info.cells) > DRAFT_CELLS;
     const cells = flat || !finer ? undefined : size;
     const over = this.mode === "film" ? null : targetFrame(info, frame);
-    const surface = info.has.surface && (flat || this.mode === "film" || over === null);
+    const surface = info.has.surface && (flat || this.mode === "film" || this.mode === "outline" || over === null);
     const asked = {
       density: cache.get("density", frame, cells),
       obstacle: info.obstacles ? cache.get("obstacle", info.moving_obstacles ? frame : 0, cells) : null,
@@ -134,8 +136,11 @@ export class Screen {
       const key = `${frame} ${cells ?? 0} ${over ?? ""}`;
       await this.volume.show({ ...content3d(info, got, this.mode, this.blend, key), wipe: this.wipe });
     }
+    const edged = !flat && this.mode === "outline" && got.target;
+    this.edge = edged ? edgeOf(info, got.target) : null;
     this.#drawOverlay();
     this.drawn += 1;
+    this.element.classList.remove("waiting");
     this.onshown?.(frame);
   }
 
@@ -156,6 +161,7 @@ export class Screen {
     const [sx, sy] = this.info.size;
     const project = this.volume ? this.camera.projector(width, height) : ([x, y]) => [x / sx * width, (1 - y / sy) * height];
     if (this.volume) this.#drawBox(context, project, style.getPropertyValue("--edge"));
+    if (this.volume && this.edge) drawEdge(context, this.edge, project, this.camera, style.getPropertyValue("--warn"));
     if (this.vectors && this.arrows !== "none") drawVectors(context, this.vectors, project, this.lines, style.getPropertyValue("--accent"));
   }
 

@@ -15,6 +15,7 @@ export class Stage extends EventTarget {
   #frame = 0;
   #selected = null;
   #trying = null;
+  #awaited = null;
 
   constructor(host, state, app) {
     super();
@@ -67,6 +68,17 @@ export class Stage extends EventTarget {
     this.dispatchEvent(new CustomEvent("select", { detail: { id } }));
   }
 
+  /** Choose a body that has just been added, and is not drawn yet. */
+  await(id) {
+    this.#awaited = id;
+    this.select(id);
+  }
+
+  #lookForChosen(bodies, had) {
+    if (bodies.some(({ id }) => id === this.#awaited)) this.#awaited = null;
+    if (had && !this.bodies.has(this.selected) && this.selected !== this.#awaited) this.select(null);
+  }
+
   /** Ask for everything again; in 3D coarsely first. */
   refresh() {
     if (!this.state.text) return;
@@ -93,10 +105,9 @@ export class Stage extends EventTarget {
     if (!question.bodies) {
       this.faults = header.faults;
       this.warnings = header.warnings;
-      // One that was just added is chosen before it is drawn.
       const had = this.bodies.has(this.selected);
       for (const id of this.bodies.keys()) if (!header.bodies.some((facts) => facts.id === id)) this.bodies.delete(id);
-      if (had && !this.bodies.has(this.selected)) this.select(null);
+      this.#lookForChosen(header.bodies, had);
     }
     for (const facts of header.bodies) {
       const found = Object.keys(arrays).filter((name) => name === facts.id || name.startsWith(`${facts.id}/`));
@@ -150,9 +161,8 @@ export class Stage extends EventTarget {
     for (const view of this.views) view.draw();
   }
 
-  /** Keep what was dragged. */
-  drop(label) {
-    const changes = this.#trying;
+  /** Keep what was dragged, or tried. */
+  drop(label, changes = this.#trying) {
     this.#trying = null;
     if (changes?.length) this.state.change(changes, label);
     else this.refresh();

@@ -21,7 +21,20 @@ export class StageFacts {
           aria-selected=${body.id === stage.selected} @click=${() => this.#choose(body)}>${body.title}</button>`)}
       </div>
       ${this.#words()}
-      ${stage.faults.slice(0, 3).map((fault) => html`<p class="bad" data-id="stage-fault">${fault.path}: ${fault.message}</p>`)}`, this.element);
+      ${stage.faults.slice(0, 3).map((fault) => html`<p class="bad" data-id="stage-fault">${this.#fixes(fault)}${fault.path}: ${fault.message}</p>`)}`, this.element);
+  }
+
+  /** For a keyframe that has no room for the smoke: what can be done about it, in one press. */
+  #fixes({ path }) {
+    const { stage } = this, id = path.match(/^(keyframe\[\d+\])\.mass$/)?.[1], body = stage.bodies.get(id);
+    if (!body) return nothing;
+    const { data } = stage.state, liquid = Boolean(data?.liquid);
+    const first = [...stage.bodies.values()].every(({ facts }) => facts.role !== "keyframe" || facts.frame >= body.facts.frame);
+    const start = `${liquid ? "liquid" : "smoke"}.initial[0]`;
+    const button = (name, words, change) => html`<button data-do=${name} @click=${() => stage.state.change([change], words)}>${words}</button>`;
+    return html`<span class="fixes">
+      ${first && stage.bodies.has(start) ? button("fix-first-key", "Size the start to it", { path: `${start}.${liquid ? "volume" : "mass"}`, value: "first-key" }) : nothing}
+      ${liquid ? nothing : button("fix-match", "Thicken the smoke instead", { path: `${id}.mass`, value: "match" })}</span>`;
   }
 
   #choose(body) {

@@ -63,7 +63,7 @@ export class StageMaker {
     const { stage } = this, { path, table } = this.entry(role), id = this.next(path);
     await stage.state.change([{ path, insert: { ...table, ...keys } }], `Add ${ROLES[role].toLowerCase()}`);
     if (table.frame !== undefined) stage.go(table.frame);
-    stage.select(id);
+    stage.await(id);
   }
 
   addShape() {
@@ -76,15 +76,14 @@ export class StageMaker {
     const { stage } = this, { path, table } = this.entry();
     const id = body?.id ?? this.next(path);
     const center = body ? body.now.center : stage.size.map((side) => tidy(side / 2));
+    if (!body && table.frame !== undefined) stage.go(table.frame);
     const changes = (text) => (body ? [{ path: `${id}.text`, value: text }] : [{ path, insert: { ...table, text, center } }]);
     typeInPlace(view, view.toScreen(view.plane.map((axis) => center[axis])), body ? this.#textOf(id) : "", {
       input: (text) => text && stage.try(changes(text), [id]),
       done: (text) => {
-        stage.try(null);
-        if (!text) return;
-        stage.state.change(changes(text), "Type text");
-        if (!body && table.frame !== undefined) stage.go(table.frame);
-        stage.select(id);
+        if (!text) return stage.try(null);
+        stage.drop("Type text", changes(text));
+        return stage.await(id);
       },
       cancel: () => {
         stage.try(null);

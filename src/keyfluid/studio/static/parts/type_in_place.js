@@ -1,4 +1,6 @@
-// A text typed where it will stand.
+// A text typed on the stage: it is drawn where it will stand, and the field is below it.
+
+const BELOW = 70;
 
 /** Put an input at a point (pixels) of a view. input: called as the text grows; done: on Enter; cancel: on Escape. */
 export function typeInPlace(view, [x, y], text, { input, done, cancel }) {
@@ -11,7 +13,7 @@ export function typeInPlace(view, [x, y], text, { input, done, cancel }) {
   field.value = text;
   view.element.append(field);
   field.style.left = `${Math.max(0, x - field.offsetWidth / 2)}px`;
-  field.style.top = `${Math.max(0, Math.min(view.element.clientHeight - field.offsetHeight, y - field.offsetHeight / 2))}px`;
+  field.style.top = `${Math.max(0, Math.min(view.element.clientHeight - field.offsetHeight - 4, y + BELOW))}px`;
   let open = true;
   const close = (then) => {
     if (!open) return;

@@ -27,6 +27,9 @@ export class Viewer extends EventTarget {
     this.element.append(this.stage, this.tools);
     host.append(this.element);
     this.screen = new Screen(this.stage, app);
+    this.remarks = document.createElement("div");
+    this.remarks.className = "remarks row";
+    this.stage.append(this.remarks);
     this.screen.onshown = () => { this.update(); this.dispatchEvent(new Event("change")); };
     this.transport = new Transport(this.element, (frame, moving) => this.screen.show(frame, moving));
     this.#wipeByMouse();
@@ -96,13 +99,7 @@ export class Viewer extends EventTarget {
       ${over === null ? nothing : html`<div class="row modes" role="group" aria-label="Compare with the target">
         ${Object.entries(MODES).map(([mode, words]) => html`<button data-do=${`mode-${mode}`} aria-pressed=${screen.mode === mode}
           @click=${() => { this.mode = mode; }}>${words}</button>`)}</div>`}
-      ${screen.mode === "wipe" || screen.mode === "blend" ? html`<label class="row">${MODES[screen.mode]}
-        <input type="range" min="0" max="1" step="0.01" data-id="share" .value=${String(screen[screen.mode])}
-          @input=${(event) => this.#share(Number(event.target.value))}></label>` : nothing}
-      ${screen.mode === "difference" ? html`<span class="legend"><i class="missing"></i>missing <i class="stray"></i>too much <i class="both"></i>both</span>` : nothing}
-      ${screen.mode !== "film" && over !== null && over !== this.frame ? html`<small>target of frame ${over}</small>` : nothing}
       <span class="grow"></span>
-      ${screen.vectors && screen.arrows !== "none" ? html`<small class="number">longest ${screen.vectors.largest.toPrecision(2)} ${screen.vectors.unit}</small>` : nothing}
       <label class="row">Flow <select data-id="flow" @change=${(event) => this.#choose(event.target.value)}>
         <option value="none" ?selected=${choice === "none"}>hidden</option>
         ${flows.flatMap((name) => ["arrows", "streamlines"].map((lines) => html`<option value=${`${name} ${lines}`}
@@ -111,8 +108,22 @@ export class Viewer extends EventTarget {
         @click=${() => { screen.markers = !screen.markers; this.#again(); }}>Markers</button>` : nothing}
       ${info.dim === 3 ? html`<div class="row" role="group" aria-label="Camera">${["x", "y", "z"].map((axis) => html`
         <button data-do=${`along-${axis}`} title=${`Look along ${axis}`} @click=${() => screen.camera.along(axis)}>${axis}</button>`)}
-        <button data-do="camera" title="The scene's own camera (0)" @click=${() => screen.camera.reset()}>Reset view</button></div>` : nothing}`,
+        <button data-do="camera" title="The scene's own camera (0)" @click=${() => screen.camera.reset()}>Reset</button></div>` : nothing}`,
     this.tools);
+    render(this.#remarks(over), this.remarks);
+  }
+
+  /** What the colours and lengths on the picture mean, and the slider of a mode. */
+  #remarks(over) {
+    const { mode, arrows, vectors } = this.screen;
+    return html`
+      ${mode === "wipe" || mode === "blend" ? html`<label class="row">Film <input type="range" min="0" max="1" step="0.01"
+        aria-label=${mode === "wipe" ? "Where the target begins" : "Share of the target"} data-id="share"
+        .value=${String(mode === "wipe" ? 1 - this.screen.wipe : this.screen.blend)}
+        @input=${(event) => this.#share(mode === "wipe" ? 1 - Number(event.target.value) : Number(event.target.value))}> Target</label>` : nothing}
+      ${mode === "difference" ? html`<span class="legend"><i class="missing"></i>missing<i class="stray"></i>too much<i class="both"></i>both</span>` : nothing}
+      ${mode !== "film" && over !== null && over !== this.frame ? html`<small>target of frame ${over}</small>` : nothing}
+      ${arrows !== "none" && vectors ? html`<small class="number">largest ${vectors.largest.toPrecision(2)} ${vectors.unit}</small>` : nothing}`;
   }
 
   #share(value) {

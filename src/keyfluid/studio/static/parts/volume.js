@@ -96,6 +96,7 @@ export class Volume {
     const start = performance.now();
     const rows = Math.min(band.rows, band.target.height - band.from);
     this.#draw(band.target, FINE, band.from, rows);
+    if (!this.surface.count && !this.points.groups.length) this.#copy(band.target, band.from, rows);
     this.#wait();
     band.from += rows;
     band.rows = Math.max(4, Math.min(4 * rows, Math.round(rows * QUICK / Math.max(performance.now() - start, 2))));
@@ -189,7 +190,8 @@ export class Volume {
     const { right, top, forward } = camera.basis;
     const aspect = target.width / target.height;
     const slope = camera.slope(aspect);
-    const box = content.box ?? [[2, 2, 2], [2, 2, 2]];
+    const matters = content.solids || !(shown.markers || shown.mesh);
+    const box = (matters && content.box) || [[2, 2, 2], [2, 2, 2]];
     const toEye = forward.reduce((sum, x, axis) => sum + x * view.light[axis], 0);
     const g = view.forward;
     const cell = spacing * shown.whole[0] / content.cells[0];
@@ -252,11 +254,13 @@ export class Volume {
     }
   }
 
-  #copy(target) {
+  /** Rows of a target to the canvas. */
+  #copy({ frame, width, height }, from = 0, rows = height) {
     const { gl, canvas } = this;
-    gl.bindFramebuffer(gl.READ_FRAMEBUFFER, target.frame);
+    const [low, high] = [from, from + rows].map((row) => Math.round(row * canvas.height / height));
+    gl.bindFramebuffer(gl.READ_FRAMEBUFFER, frame);
     gl.bindFramebuffer(gl.DRAW_FRAMEBUFFER, null);
-    gl.blitFramebuffer(0, 0, target.width, target.height, 0, 0, canvas.width, canvas.height, gl.COLOR_BUFFER_BIT, gl.LINEAR);
+    gl.blitFramebuffer(0, from, width, from + rows, 0, low, canvas.width, high, gl.COLOR_BUFFER_BIT, gl.LINEAR);
   }
 
   /** Until it is drawn: what a driver takes in is not what it has done. */
