@@ -350,6 +350,7 @@ def main() -> None:
 
 
 def enter(tour: Tour, studio: RunningStudio) -> None:
+    tour.page.open("data:text/html,<p>")  # the page of a server that was killed would go on calling it
     tour.page.events.clear()
     tour.page.open(studio.address, WIDTH, HEIGHT)
     tour.page.until("document.querySelector('#page').children.length")
