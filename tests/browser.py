@@ -113,8 +113,9 @@ class Browser:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
-    def until(self, expression: str) -> None:
-        end = time.monotonic() + PATIENCE
+    def until(self, expression: str, patience: float | None = None) -> None:
+        """Wait until an expression is true; patience: in seconds, more where kernels may have to be compiled first."""
+        end = time.monotonic() + (PATIENCE if patience is None else patience)
         while not self.ask(f"Boolean({expression})"):
             assert time.monotonic() < end, f"never true: {expression}"
             time.sleep(0.02)

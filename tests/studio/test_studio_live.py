@@ -238,7 +238,7 @@ def test_a_slider_moves_the_smoke_in_a_browser(studio, tmp_path):
     with Browser(tmp_path / "profile", webgl=True) as browser:
         browser.open(studio.address, 1280, 720)
         browser.ask(f"location.hash = '#/live?scene={scene}'")
-        browser.until("document.querySelector('[data-id=frame]')?.textContent > 2")
+        browser.until("document.querySelector('[data-id=frame]')?.textContent > 2", patience=300)
         browser.ask(
             "(s => { s.value = s.max; s.dispatchEvent(new Event('input', { bubbles: true })); })"
             "(document.querySelector('[data-knob=vortex_strength] input'))"
