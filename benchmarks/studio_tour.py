@@ -189,7 +189,7 @@ def resume_it(tour: Tour) -> str:
         tour.until_job("finished")
     run = str(page.ask("location.hash") and page.ask("document.querySelector('[data-do=look]') && 'runs/tour'"))
     page.click("[data-do=look]")
-    page.until(f"{VIEWER}?.screen.drawn > 0 && document.querySelector('.run-panel h1')")
+    page.until(f"{VIEWER}?.screen.drawn > 0 && document.querySelector('.run-side h1')")
     return run
 
 

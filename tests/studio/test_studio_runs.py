@@ -274,7 +274,7 @@ def test_the_page_of_a_run_shows_its_film(studio: RunningStudio, tmp_path: Path)
         browser.open(studio.address, 1280, 720)
         browser.until("document.querySelector('#page').children.length")
         browser.ask("location.hash = '#/run?path=runs/flat'")
-        browser.until(f"{viewer}?.screen.drawn > 0 && document.querySelector('.run-panel h1')")
+        browser.until(f"{viewer}?.screen.drawn > 0 && document.querySelector('.run-side h1')")
         assert browser.ask(f"{viewer}.frame") == 6  # the keyframe
         last = pixels(browser)
         assert last.std() > 20

@@ -22,7 +22,7 @@ export class Page {
     const layout = document.createElement("div");
     layout.className = "run-page";
     this.panel = document.createElement("aside");
-    this.panel.className = "run-panel";
+    this.panel.className = "run-side";
     this.root.append(layout);
     this.viewer = new Viewer(layout, this.app);
     layout.append(this.panel);
