@@ -114,7 +114,7 @@ def test_a_full_scene_builds_and_plans(path: Path, tmp_path: Path) -> None:
     job = next(job for job in JOBS.JOBS.values() if job.scene == path.stem)
     if job.edits is not None:
         JOBS.run_job(job.edits, tmp_path, small=False)
-    plan_run(keyfluid.build(JOBS.scene_of(job, tmp_path, small=False)))
+    plan_run(keyfluid.build(JOBS.scene_of(job, tmp_path, job.brief)))
 
 
 def test_every_example_is_explained() -> None:
