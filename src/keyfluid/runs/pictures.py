@@ -96,10 +96,10 @@ class Painter:
             for name in problem.densities
             if name in densities
         ]
-        bodies = problem.solids(frame / problem.fps)
-        solid = bodies.solid if bodies is not None else None
         if problem.grid.dim == 2:
-            return render_plane(fields, solid, size=self.size)
+            bodies = problem.solids(frame / problem.fps)
+            return render_plane(fields, bodies.solid if bodies is not None else None, size=self.size)
+        solid = problem.solids.distance(frame / problem.fps)  # not a mask, which would lose thin bodies
         return render_volume(
             fields, problem.grid.spacing, self.view(frame), solid, problem.scene.light.extinction,
             step=1.0 if self._draft else 0.5,
