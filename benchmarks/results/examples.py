@@ -48,7 +48,7 @@ class Job:
     """Changes that leave the grid as it is and make a scene quick to build."""
 
 
-MESH_SMALL = ("domain.resolution=24", "time.frames=12", "keyframe[0].frame=12", "control.iterations=4")
+MESH_SMALL = ("domain.resolution=24", "time.frames=12", "keyframe[0].frame=12", "control.iterations=8")
 JOBS = {
     "logo": Job(
         "01_logo", (0, 20, 40, 56, 64, 70), ("domain.resolution=32", "time.frames=72", "control.iterations=25"),
@@ -71,7 +71,7 @@ JOBS = {
         "08_water", (0, 6, 12, 20, 26, 32),
         ("domain.resolution=24", "time.frames=16", "keyframe[0].frame=12", "control.iterations=8"),
     ),
-    "session": Job("09_plume", (0, 12, 24, 36, 48), ("domain.resolution=16", "time.frames=12")),
+    "session": Job("09_plume", (0, 12, 24, 36, 48), ("domain.resolution=16", "time.frames=8")),
 }  # fmt: skip
 
 
