@@ -53,7 +53,9 @@ JOBS = {
     "logo": Job(
         "01_logo", (0, 20, 40, 56, 64, 70), ("domain.resolution=32", "time.frames=72", "control.iterations=25"),
     ),
-    "drawing": Job("02_drawing", (0, 12, 24, 48, 60), ("domain.resolution=40", "time.frames=48")),
+    "drawing": Job(
+        "02_drawing", (0, 9, 18, 27, 36, 48), ("domain.resolution=40", "time.frames=36", "control.iterations=15"),
+    ),
     "preview": Job("03_mesh", (0, 8, 16, 24, 30), MESH_SMALL, preview=True),
     "mesh": Job("03_mesh", (0, 8, 16, 24, 30), MESH_SMALL, begins="preview"),
     "creature_target": Job(
@@ -120,7 +122,7 @@ def draw(name: str, result: RunResult) -> None:
     pictures = [painter.frame(result.frames, frame) for frame in shown]
     path = IMAGES / f"example_{name}.png"
     save_png(path, filmstrip(pictures, [f"frame {frame}" for frame in shown], targets, columns=7, tile=TILE))
-    Image.open(path).convert("P", palette=Image.Palette.ADAPTIVE, colors=128).save(path, optimize=True)
+    Image.open(path).convert("P", palette=Image.Palette.ADAPTIVE, colors=256).save(path, optimize=True)
 
 
 def report(name: str, small: bool) -> None:

@@ -37,7 +37,7 @@ JOBS = jobs_module()
 
 PINNED: dict[str, dict[str, tuple[float, float]]] = {
     "logo": {"density": (0.279, 0.849)},
-    "drawing": {"orange": (0.303, 0.913), "teal": (0.425, 0.695), "navy": (0.667, 0.203)},
+    "drawing": {"orange": (0.327, 0.911), "teal": (0.486, 0.510), "navy": (0.777, 0.063)},
     "preview": {"density": (0.371, 0.607)},
     "mesh": {"density": (0.379, 0.708)},
     "swap": {"ember": (0.391, 0.773), "ice": (0.492, 0.643)},
