@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from keyfluid.cli import main as cli
-from keyfluid.cli.main import main, with_preview_value
+from keyfluid.cli.main import with_preview_value
 
 SCENE = """
 name = "tiny"
@@ -25,21 +25,6 @@ vdb = false
 video = false
 size = 32
 """
-
-
-@pytest.fixture
-def keyfluid(monkeypatch, capsys):
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["keyfluid", *map(str, words)])
-        try:
-            main()
-            code = 0
-        except SystemExit as end:
-            code = end.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
 
 
 @pytest.fixture

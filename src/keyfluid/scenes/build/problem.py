@@ -41,6 +41,7 @@ _OFF_SIZE = 0.02
 class BuiltScene(Problem):
     """A scene on its grid. colours: {field: colour}; warnings: lines to print before a run."""
 
+    solids: Obstacles
     scene: Scene
     colours: dict[str, str | tuple[float, ...]]
     warnings: list[str]
