@@ -25,7 +25,6 @@ import numpy as np
 from keyfluid.fields import Field
 from keyfluid.grid import Kind
 from keyfluid.io.run.stored_frame import StoredFrame
-from keyfluid.render.lighting import signed_distance_in_cells
 from keyfluid.runs.pictures import centred
 from keyfluid.shapes.isosurface import isosurface
 from keyfluid.studio.answers import Refused
@@ -167,11 +166,11 @@ def _surface(run: OpenRun, asked: Request) -> Made:
 
 def _obstacle(run: OpenRun, asked: Request) -> Made:
     problem = run.problem
-    bodies = problem.solids(asked.frame / problem.fps)
-    if bodies is None:
+    metres = problem.solids.distance(asked.frame / problem.fps)
+    if metres is None:
         return {"moving": False, "block": 1}, {}
     block = _block(run, asked.size)
-    cells = signed_distance_in_cells(bodies.solid, problem.grid.spacing)
+    cells = metres / problem.grid.spacing
     return {"moving": problem.solids.move, "block": block}, {"distance": _distance(_shrunk(cells, block) / block)}
 
 

@@ -82,7 +82,7 @@ def source_body(body: str, entry: Source, placed: PlacedBody, emission: Emission
 def obstacle_body(body: str, solid: MovingBody, time: float, bodies: Bodies) -> Drawn:
     entry, grid = solid.obstacle, bodies.grid
     first = PlacedBody(solid.source, solid.placement, "mesh" if entry.mesh else "shape")
-    inside = solid.solid(time)
+    inside = solid.distance(time) < 0
     facts = _facts(body, "obstacle", entry, first, first, bodies, 0.0)
     moved = [float(now - then) for now, then in zip(solid.pose(time).center, solid.pose(0.0).center)]
     for corner in ("lower", "upper"):
