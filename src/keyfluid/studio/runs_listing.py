@@ -34,7 +34,7 @@ _KEY_PARTS = ("frame", "field", "relative_error", "iou", "bound")
 
 def run_line(workspace: Workspace, path: Path) -> RunLine:
     """The line of one run or wedge; never raises for what its files hold."""
-    inner = _inside_wedge(workspace, path)
+    inner = runs_of_wedge(workspace, path)
     line = _wedge_line(workspace, path, inner) if inner is not None else _single_line(workspace, path)
     line["scene"] = _started_from(workspace).get(line["path"])
     return line
@@ -104,7 +104,7 @@ def _worst(line: RunLine) -> float:
     return max((key["relative_error"] for key in line["keyframes"]), default=float("inf"))
 
 
-def _inside_wedge(workspace: Workspace, path: Path) -> list[Path] | None:
+def runs_of_wedge(workspace: Workspace, path: Path) -> list[Path] | None:
     """The runs of a wedge, in the order of their names; None for a run."""
     if (path / SCENE).exists() or _kind(path / MARKER, _stamp(path / MARKER)) != "wedge":
         return None

@@ -18,6 +18,7 @@ from keyfluid.io.run.layout import RESULT, frame_files
 from keyfluid.scenes.schema.load import parse_toml
 from keyfluid.studio.answers import Refused
 from keyfluid.studio.events import Events
+from keyfluid.studio.runs_listing import runs_of_wedge
 from keyfluid.studio.scene_check import named_files, outside
 from keyfluid.studio.scene_files import read_scene
 from keyfluid.studio.thumb_task import Thumb
@@ -77,6 +78,7 @@ class Thumbs:
             revision = f"{text}{self._files(text, folder)}"
         else:
             folder = self._workspace.run(path)
+            folder = next(iter(runs_of_wedge(self._workspace, folder) or ()), folder)  # a wedge shows its first run
             revision = f"{stamp(folder / RESULT)}{min(len(frame_files(folder)) // 10, 10)}"
         digest = hashlib.sha256(f"{__version__}{revision}".encode("utf-8", "replace")).hexdigest()[:16]
         ours = self._workspace.root / OURS
