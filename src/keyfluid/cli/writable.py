@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.run import FORMAT
-from keyfluid.io.run.owned import OwnedFolder
+from keyfluid.io.run.owned import FolderLocked, OwnedFolder
 from keyfluid.io.run.record import Record
 from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.runs.outputs import Writable
+
+_LOOK = 0.1
+"""Seconds between two looks at whether a folder is free."""
 
 
 @contextmanager
@@ -29,16 +33,18 @@ def writable(output: Path | None, run: Path, kind: str) -> Iterator[Writable]:
 
 
 @contextmanager
-def owned_folder(path: Path, kind: str) -> Iterator[OwnedFolder]:
-    """A folder for what the command `kind` writes: new, empty, or written by that command before."""
-    record = Record.read(path)
-    if record is not None and record.header.get("keyfluid") != kind:
-        found = record.header.get("keyfluid")
-        raise KeyfluidError(f"{path}: holds the output of keyfluid {found}; choose another folder with -o")
-    if record is None:
-        owned = OwnedFolder.claim(path, {"keyfluid": kind, "format": FORMAT})
-    else:
-        owned = OwnedFolder.open(path)
+def owned_folder(path: Path, kind: str, wait: float = 0.0) -> Iterator[OwnedFolder]:
+    """A folder for what the command `kind` writes: new, empty, or written by that command before.
+
+    wait: seconds for which another process may still write there
+    """
+    owned = _locked(path, kind)
+    deadline = time.monotonic() + wait
+    while owned is None:
+        if time.monotonic() > deadline:
+            raise KeyfluidError(f"{path}: another keyfluid process is writing there; wait until it ends")
+        time.sleep(_LOOK)
+        owned = _locked(path, kind)
     try:
         yield owned
         owned.settle()
@@ -46,3 +52,17 @@ def owned_folder(path: Path, kind: str) -> Iterator[OwnedFolder]:
         if not owned.held():
             owned.forget()
         owned.leave()
+
+
+def _locked(path: Path, kind: str) -> OwnedFolder | None:
+    """None while another process writes there."""
+    record = Record.read(path)
+    if record is not None and record.header.get("keyfluid") != kind:
+        found = record.header.get("keyfluid")
+        raise KeyfluidError(f"{path}: holds the output of keyfluid {found}; choose another folder with -o")
+    try:
+        if record is None:
+            return OwnedFolder.claim(path, {"keyfluid": kind, "format": FORMAT})
+        return OwnedFolder.open(path)
+    except FolderLocked:
+        return None

@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from keyfluid.crew import Hire
 from keyfluid.problem import FrameRecord
 from keyfluid.problem.kept import Meta
 from keyfluid.tables import Table
@@ -43,6 +44,11 @@ class Shell(Protocol):
     @property
     def stop_requested(self) -> bool:
         """Look at it between steps; when it is True, save what is worth it and raise Stopped."""
+        ...
+
+    @property
+    def hire(self) -> Hire | None:
+        """Gets workers of other machines (`run --cluster`); None: there are only processes of this one."""
         ...
 
     def frame(self, record: FrameRecord) -> None:
