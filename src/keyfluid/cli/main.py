@@ -11,7 +11,15 @@ from collections.abc import Callable
 
 import typer
 
-from keyfluid.cli import check_command, cluster_commands, folder_commands, run_commands, scene_commands, wedge_command
+from keyfluid.cli import (
+    check_command,
+    cluster_commands,
+    farm_command,
+    folder_commands,
+    run_commands,
+    scene_commands,
+    wedge_command,
+)
 from keyfluid.errors import KeyfluidError
 
 app = typer.Typer(
@@ -41,7 +49,7 @@ def _top(
 COMMANDS: tuple[Callable[..., None], ...] = (
     run_commands.run, run_commands.resume, run_commands.gallery, wedge_command.wedge, run_commands.demo,
     scene_commands.new, folder_commands.show, folder_commands.render, folder_commands.export,
-    folder_commands.tidy,
+    folder_commands.tidy, farm_command.farm,
     check_command.check, scene_commands.schema,
 )  # fmt: skip
 for command in COMMANDS:

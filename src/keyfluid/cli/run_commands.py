@@ -49,6 +49,10 @@ WatchScene = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Progress and result as JSON lines.")]
 
+Continue = Annotated[
+    bool, typer.Option("--continue", help="If the folder holds this run, continue it, or leave it if it has finished.")
+]
+
 LONG = 10.0
 """Expected seconds from which a run prints its estimate first."""
 
@@ -63,6 +67,7 @@ def run(
     watch: WatchScene = False,
     overwrite: Overwrite = False,
     as_json: Json = False,
+    continue_: Continue = False,
     cluster: ClusterAddress = None,
     certificates: Certificates = None,
     insecure: Insecure = False,
@@ -74,6 +79,9 @@ def run(
     loaded = previewed(load_scene(scene, sets), preview)
     watched = (scene, sets) if watch else None
     folder = output or Path("out") / loaded.name
+    if continue_ and is_there(folder, loaded):
+        resume(folder, None, False, threads, as_json, cluster, certificates, insecure)
+        return
     with maybe_cluster(cluster, certificates, insecure) as elsewhere:
         ended = run_scene(loaded, folder, threads, overwrite, as_json, watched, elsewhere)
     _finish(*ended, as_json)
@@ -138,6 +146,13 @@ def demo(
 
     loaded = load_scene(_bundled_scene("spectral_word"), ["control.iterations=60"])
     _finish(*run_scene(loaded, output / loaded.name, None, True, False), False)
+
+
+def is_there(folder: Path, scene: Scene) -> bool:
+    """Whether a folder holds the run of a scene, finished or not."""
+    from keyfluid.cluster.variant import variant_state
+
+    return variant_state(folder, scene) != "new"
 
 
 def bundled() -> dict[str, Path]:

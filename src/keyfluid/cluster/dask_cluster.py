@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import ssl
 import sys
 import threading
 from collections import Counter
@@ -117,14 +119,14 @@ def connected(address: str, certificates: Path | None = None, insecure: bool = F
     """A cluster as long as the block lasts; raises one line if it can't be reached or used."""
     warning = require_address(address, insecure)
     try:
-        import distributed
+        import distributed  # noqa: F401
     except ImportError:
         raise KeyfluidError(f"--cluster: requires Dask; install it: {INSTALL}") from None
     if warning is not None:
         print(f"warning: {warning}", file=sys.stderr)
     secure = security(certificates_folder(certificates)) if is_encrypted(address) else None
     _be_quiet()
-    client = _client(distributed, address, secure)
+    client = _client(address, secure)
     try:
         try:
             client.wait_for_workers(1, timeout=_CONNECT)
@@ -136,26 +138,41 @@ def connected(address: str, certificates: Path | None = None, insecure: bool = F
             client.close(timeout=2)
 
 
-def _client(distributed: Any, address: str, secure: Any) -> Client:
+def _client(address: str, secure: Any) -> Client:
+    """Connected. Somebody answers there: without a try first, a client that can't connect keeps trying in the end."""
     import dask
+    from distributed import Client
 
-    options = {"distributed.comm.timeouts.connect": _CONNECT, "distributed.comm.retry.count": 0}
-    try:
-        with dask.config.set(options):
-            client: Client = distributed.Client(
-                address, security=secure, timeout=_CONNECT, set_as_default=False, direct_to_workers=False
-            )
-    except (OSError, TimeoutError, ValueError) as error:
-        cause = error.__cause__ or error.__context__ or error
-        if "ssl" in type(cause).__name__.lower() or "certificate" in f"{error} {cause}".lower():
+    with dask.config.set({"distributed.comm.timeouts.connect": _CONNECT}):
+        try:
+            asyncio.run(_try(address, secure))
+            return Client(address, security=secure, timeout=_CONNECT, set_as_default=False, direct_to_workers=False)
+        except (OSError, TimeoutError) as error:
+            if _is_about_certificates(error):
+                raise KeyfluidError(
+                    f"--cluster {address}: refused the certificate; give the folder of the cluster's own one with "
+                    "--certificates"
+                ) from None
             raise KeyfluidError(
-                f"--cluster {address}: refused the certificate; give the folder of the cluster's own one with "
-                "--certificates"
+                f"--cluster {address}: did not answer in {_CONNECT:.0f} s; check the address, and whether the cluster "
+                "runs"
             ) from None
-        raise KeyfluidError(
-            f"--cluster {address}: did not answer in {_CONNECT:.0f} s; check the address, and whether the cluster runs"
-        ) from None
-    return client
+        except (Exception, MemoryError):  # whatever Dask makes of bytes that it does not know
+            raise KeyfluidError(f"--cluster {address}: is not a scheduler of Dask; check the address") from None
+
+
+def _is_about_certificates(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, ssl.SSLError):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+async def _try(address: str, secure: Any) -> None:
+    from distributed.comm import connect
+
+    arguments = secure.get_connection_args("client") if secure is not None else {}
+    comm = await connect(address, timeout=_CONNECT, **arguments)
+    comm.abort()
 
 
 def _be_quiet() -> None:
