@@ -25,7 +25,10 @@ def farm(
     set_: Set = None,
     chunk: Annotated[int, typer.Option(min=1, help="Frames that one task draws, of a single run.")] = 10,
 ) -> None:
-    """Describe a scene or a wedge as a job for a render farm."""
+    """Describe a scene or a wedge as a job for a render farm.
+
+    Paths in it are relative to the folder of the template: save it in the folder where you give this command.
+    """
     from keyfluid.cli.wedge import Wedge
     from keyfluid.errors import KeyfluidError
     from keyfluid.scenes import load_scene
@@ -43,12 +46,15 @@ def farm(
     else:
         folder = output or Path("out") / loaded.name
         steps = _run_steps(sets, loaded.time.frames, chunk)
-    print(json.dumps(_template(loaded.name, scene.absolute(), folder.absolute(), steps), indent=2))
+    print(json.dumps(_template(loaded.name, scene, folder, steps), indent=2))
 
 
 def _template(name: str, scene: Path, folder: Path, steps: list[dict[str, Any]]) -> dict[str, Any]:
-    def file(title: str, kind: str, flow: str, default: Path) -> dict[str, Any]:
-        return {"name": title, "type": "PATH", "objectType": kind, "dataFlow": flow, "default": str(default)}
+    def file(title: str, kind: str, flow: str, path: Path) -> dict[str, Any]:
+        """Defaults are relative to the template, which belongs here; what lies elsewhere has to be given."""
+        here = path.absolute().is_relative_to(Path.cwd())
+        default = {"default": path.absolute().relative_to(Path.cwd()).as_posix()} if here else {}
+        return {"name": title, "type": "PATH", "objectType": kind, "dataFlow": flow, **default}
 
     return {
         "specificationVersion": "jobtemplate-2023-09",
