@@ -51,7 +51,7 @@ def wedge_page(title: str, wedge: Wedge, drawn: Mapping[str, Drawn], captions: M
         f'<p class="subtitle">{count}: {escape(", ".join(_keys(wedge)))}</p></header>'
         + (_SORT if any(found.score.error is not None for found in drawn.values()) else "")
         + (_films([drawn[label] for label in shown], ranked, arranged) if shown else arranged([]))
-        + section("Best first", table(_table(wedge, ranked, captions, order)))
+        + section("Best first", table(_table(wedge, ranked, order)) + _others(wedge, ranked, captions))
     )
     return page(
         title, f'<main class="wide">{body}</main>', (SCRIPT, "sort.js"), f".sheet{{--columns:{len(wedge.columns)}}}"
@@ -90,8 +90,18 @@ def _keys(wedge: Wedge) -> list[str]:
     return [change.partition("=")[0] for change in next(iter(wedge.variants.values()))]
 
 
-def _table(wedge: Wedge, ranked: Mapping[str, Drawn], captions: Mapping[str, str], order: Order) -> ScoreTable:
-    """The finished runs, best first, then the others with what became of them."""
+def _others(wedge: Wedge, ranked: Mapping[str, Drawn], captions: Mapping[str, str]) -> str:
+    """Runs that have not finished, each with what became of it; their lines are too long for the table."""
+    lines = "".join(
+        f"<li>{place}: {escape(wedge.words(label))}: {escape(captions[label])}</li>"
+        for place, label in enumerate(wedge.variants)
+        if label not in ranked
+    )
+    return f"<ul>{lines}</ul>" if lines else ""
+
+
+def _table(wedge: Wedge, ranked: Mapping[str, Drawn], order: Order) -> ScoreTable:
+    """The finished runs, best first."""
     heads, places = ["Number", "Run", "Error", "Overlap", "Amount", "Time"], list(wedge.variants)
     more = order.name not in _SHOWN
     rows: list[list[Cell]] = []
@@ -102,7 +112,4 @@ def _table(wedge: Wedge, ranked: Mapping[str, Drawn], captions: Mapping[str, str
         row: list[Cell] = [str(places.index(label)), wedge.words(label), plain(score.error), plain(score.iou)]
         row += [amount, duration(metrics["seconds"])]
         rows.append([*row, plain(run.number)] if more else row)
-    for place, label in enumerate(places):
-        if label not in ranked:
-            rows.append([str(place), f"{wedge.words(label)}: {captions[label]}", *([None] * (4 + more))])
     return ScoreTable([*heads, *([order.name] if more else [])], rows)
