@@ -185,7 +185,7 @@ def bits(folder: Path) -> list[dict[str, bytes]]:
 
 def kills(folder: Path, count: int) -> None:
     """Workers killed at random while they solve a window."""
-    scene = load_scene(FILM.format(resolution=32, iterations=6, rounds=3))
+    scene = load_scene(FILM.format(resolution=16, iterations=4, rounds=2))
     keyfluid.run(scene, folder / "serial", threads=1)
     chance, killed, begun = random.Random(5), [], []
     answer = Session.answer

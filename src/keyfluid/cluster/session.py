@@ -30,8 +30,9 @@ from keyfluid.io.run.layout import CREW
 from keyfluid.io.run.owned import OwnedFolder
 
 NONCE, JOB = "nonce", "job.task"
-_PATIENCE = 5.0
-"""Seconds until a file that was just written is seen by other machines."""
+_PATIENCE, _ANSWER = 5.0, 65.0
+"""Seconds until a file that was just written is seen by other machines; by one that looked for it before it was there,
+as the run does for answers, NFS hides it for up to a minute."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Session:
 
     def answer(self, ticket: Ticket) -> Any:
         """The answer to a task, whose files then go; raises FileNotFoundError where the worker gave none."""
-        found = open_parcel(self.folder / f"{ticket.name}.answer", self._key)
+        found = open_parcel(self.folder / f"{ticket.name}.answer", self._key, _ANSWER)
         for ending in ("task", "answer", "by"):
             self._owned.remove(f"{CREW}/{ticket.name}.{ending}")
         return found
@@ -109,9 +110,9 @@ def seal_parcel(path: Path, value: object, key: bytes) -> None:
     write_whole(path, lambda file: (file.write(mac), file.write(data)))
 
 
-def open_parcel(path: Path, key: bytes) -> Any:
-    """The value in a file; raises if it is not there, or not from this session."""
-    content = _seen(path)
+def open_parcel(path: Path, key: bytes, patience: float = _PATIENCE) -> Any:
+    """The value in a file; raises if it is not there after so many seconds, or not from this session."""
+    content = _seen(path, patience)
     mac, data = content[:32], content[32:]
     if not hmac.compare_digest(mac, _mac(path.name, data, key)):
         raise KeyfluidError(f"{path}: is damaged or from elsewhere; resume the run")
@@ -143,9 +144,9 @@ def sign(folder: Path, name: str) -> None:
         file.write(f"{socket.gethostname()} {os.getpid()}\n")
 
 
-def _seen(path: Path) -> bytes:
+def _seen(path: Path, patience: float) -> bytes:
     """A file's content, once this machine sees it."""
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + patience
     while True:
         try:
             return path.read_bytes()
