@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from keyfluid.cluster.at_work import WorkerReport
 
 _CONNECT, _REPORT = 5.0, 60.0
-"""Seconds for the scheduler to answer, and for all workers to say what they are: a new one on a busy machine imports."""
+"""Seconds for the scheduler to answer, and for all workers to say what they are: new ones import first."""
 
 
 class Cluster:
