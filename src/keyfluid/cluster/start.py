@@ -14,8 +14,8 @@ from pathlib import Path
 from keyfluid.cluster.certificates import CERTIFICATE, INSTALL, KEY, certificates_folder, make_certificates, security
 from keyfluid.errors import KeyfluidError
 
-_FAILURES = 5
-"""Workers that may die of a task before it is given up."""
+_FAILURES = 10
+"""Workers that may die with a task before it is given up; tasks that only waited for them count too."""
 
 
 def start(workers: int, port: int = 0, certificates: Path | None = None, insecure: bool = False) -> None:
