@@ -74,7 +74,7 @@ rounds = {{rounds}}
 """Eight windows in a layer."""
 
 SOLVED = range(24)
-"""Windows that are surely solved before the last ones of a film with two rounds: eight, nine, and nine in the closing."""
+"""Windows of a film with two rounds, eight, nine, and nine in the closing, without the last two."""
 
 WEDGE = """
 name = "wedge"
