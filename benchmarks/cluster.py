@@ -224,7 +224,7 @@ def speed(folder: Path) -> None:
     wedge = folder / "wedge.toml"
     wedge.write_text(WEDGE)
     film = folder / "film.toml"
-    film.write_text(FILM.format(resolution=64, iterations=10, rounds=1))
+    film.write_text(FILM.format(resolution=32, iterations=6, rounds=8))
     values = "smoke.vorticity=0,1,2,3,4,5,6,7,8,9,10,11"
     taken: dict[tuple[str, int], float] = {}
     for workers in (1, 2):
