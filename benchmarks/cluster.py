@@ -204,7 +204,7 @@ def kills(folder: Path, count: int) -> None:
     def kill_one() -> bool:
         if len(killed) < count and len(begun) >= moments[len(killed)]:
             time.sleep(chance.uniform(0, 0.1))
-            at_work = [path.read_text().split() for path in (folder / "run" / CREW).glob("*.by")]
+            at_work = [path.read_text().split() for path in (folder / "run" / CREW).glob("*/*.by")]
             pids = [int(words[-1]) for words in at_work if words and psutil.pid_exists(int(words[-1]))]
             if pids:
                 killed.append(chance.choice(pids))

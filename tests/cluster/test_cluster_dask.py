@@ -90,7 +90,7 @@ def test_a_worker_killed_in_a_window_costs_that_window(cluster, serial, begun, t
     killed = []
 
     def kill_one():
-        for path in (tmp_path / "run" / CREW).glob("*.by"):
+        for path in (tmp_path / "run" / CREW).glob("*/*.by"):
             if not killed and path.read_text():
                 killed.append(path.read_text().split()[1])
                 os.kill(int(killed[0]), signal.SIGKILL)
@@ -109,7 +109,7 @@ def test_a_killed_client_leaves_idle_workers_and_a_run_to_resume(started, cluste
     words = ("run", path, "-o", folder, "--cluster", started.address, "--certificates", started.certificates)
     client = subprocess.Popen(keyfluid(*words), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     wait_until(lambda: (folder / "checkpoint.npz").exists() or client.poll() is not None, "the first window")
-    wait_until(lambda: any((folder / CREW).glob("*.by")), "the next window")
+    wait_until(lambda: any((folder / CREW).glob("*/*.by")), "the next window")
     below = descendants(client.pid)
     client.kill()
     client.wait()
@@ -125,7 +125,7 @@ def test_a_killed_scheduler_is_one_line_and_a_run_to_resume(cluster, serial, tmp
     doomed = Started(tmp_path, workers=1)
 
     def kill_it():
-        if alive(doomed.process.pid) and any((tmp_path / "run" / CREW).glob("0002.by")):
+        if alive(doomed.process.pid) and any((tmp_path / "run" / CREW).glob("*/0002.by")):
             doomed.process.kill()
         return False
 
@@ -139,7 +139,7 @@ def test_a_killed_scheduler_is_one_line_and_a_run_to_resume(cluster, serial, tmp
 
 
 def test_a_stop_calls_the_workers_off(cluster, tmp_path):
-    stopped = run_on(cluster, tmp_path / "run", lambda: any((tmp_path / "run" / CREW).glob("*.by")))
+    stopped = run_on(cluster, tmp_path / "run", lambda: any((tmp_path / "run" / CREW).glob("*/*.by")))
     assert stopped.metrics["status"] == "stopped"
     wait_until(lambda: not any(cluster._client.processing().values()), "workers that give up")
     assert not (tmp_path / "run" / CREW).exists()
@@ -220,7 +220,7 @@ def test_a_folder_that_workers_do_not_see(cluster, monkeypatch, tmp_path):
         (self.folder / "nonce").write_text("x" * len(self.nonce))
 
     monkeypatch.setattr(Session, "__init__", elsewhere)
-    with pytest.raises(KeyfluidError, match=r"can't see .*/run, or sees another folder there; choose a folder"):
+    with pytest.raises(KeyfluidError, match=r"can't see .*/run, or sees another folder there; choose one"):
         run_on(cluster, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

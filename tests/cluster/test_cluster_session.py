@@ -27,7 +27,10 @@ def test_a_task_and_its_answer(owned):
     assert session.answer(ticket) == [2]
     assert [path.name for path in session.folder.iterdir()] == ["nonce"]
     session.close()
-    assert not session.folder.exists()
+    assert not session.folder.parent.exists()
+    with pytest.raises(FileNotFoundError):  # a worker that comes too late
+        seal_parcel(session.folder / "0000.answer", [2], ticket.key)
+    assert not session.folder.parent.exists()
 
 
 def test_what_the_session_did_not_write_is_not_unpickled(owned):
@@ -49,6 +52,7 @@ def test_what_a_killed_run_left_goes_when_its_folder_is_opened(owned):
     session = Session(owned)
     ticket = session.put("module", 1, has_job=False)
     seal_parcel(session.folder / f"{ticket.name}.answer", 1, ticket.key)
+    (session.folder / ".0000.answer.part").write_bytes(b"a worker was killed while it wrote this")
     owned.unlock()
     again = OwnedFolder.open(owned.path)
     assert not (owned.path / CREW).exists()

@@ -56,7 +56,7 @@ def do(ticket: Ticket) -> None:
     try:
         task = open_parcel(folder / f"{ticket.name}.task", ticket.key)
     except OSError:
-        if abandoned() and folder.parent.is_dir():
+        if abandoned() and folder.parents[1].is_dir():
             return
         raise StrangeWorker(cannot_see(folder)) from None
     session.sign(folder, ticket.name)
@@ -65,12 +65,17 @@ def do(ticket: Ticket) -> None:
         found = _answer(ticket)(task, abandoned)
     except KeyfluidError as error:
         found = error
-    if found is not None and session.is_open(folder, ticket.nonce):
-        seal_parcel(place, found, ticket.key)
+    try:
+        if found is not None and session.is_open(folder, ticket.nonce):
+            seal_parcel(place, found, ticket.key)
+    except OSError as error:
+        if session.is_open(folder, ticket.nonce):
+            raise KeyfluidError(f"{place}: can't be written: {error.strerror}; free some space") from None
 
 
 def cannot_see(folder: Path) -> str:
-    return f"can't see {folder.parent}, or sees another folder there; choose a folder that all machines share, with -o"
+    """The end of a line; folder: of a session."""
+    return f"can't see {folder.parents[1]}, or sees another folder there; choose one that all machines share, with -o"
 
 
 def _answer(ticket: Ticket) -> Answer:

@@ -1,4 +1,4 @@
-"""Files by which a run and its workers exchange tasks and answers, in the folder `.crew` of the run.
+"""Files by which a run and its workers exchange tasks and answers, in a folder of the session in `.crew` of the run.
 
     nonce                     says that this is the same folder, and that somebody waits
     job.task  0001.task       what goes to workers: pickled, after a MAC
@@ -6,7 +6,8 @@
     0001.by                   a line for each worker that began it: host and process
 
 Only a Ticket goes through the scheduler. It has the key of the MACs, so nothing is unpickled that was not written by
-the run or by one of its workers. Files are whole or not there (io/atomic.py), and are removed with the session.
+the run or by one of its workers. Files are whole or not there, and are removed with the session; a worker that comes
+too late finds no folder to write to.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import Any
 
 from keyfluid.cluster.machine import Machine
 from keyfluid.errors import KeyfluidError
-from keyfluid.io.atomic import write_whole
+from keyfluid.io.atomic import part_of, write_whole
 from keyfluid.io.run.layout import CREW
 from keyfluid.io.run.owned import OwnedFolder
 
@@ -58,7 +59,8 @@ class Session:
         self._owned, self._tasks = owned, 0
         self._names: list[str] = []
         self.nonce, self._key = secrets.token_hex(16), secrets.token_bytes(32)
-        self.folder = (owned.path / CREW).absolute()
+        self._inside = f"{CREW}/{self.nonce[:8]}"
+        self.folder = (owned.path / self._inside).absolute()
         nonce = self.nonce.encode()
         with owned.writing(self._listed(NONCE)) as path:
             write_whole(path, lambda file: file.write(nonce))
@@ -78,7 +80,7 @@ class Session:
         """The answer to a task, whose files then go; raises FileNotFoundError where the worker gave none."""
         found = open_parcel(self.folder / f"{ticket.name}.answer", self._key, _ANSWER)
         for ending in ("task", "answer", "by"):
-            self._owned.remove(f"{CREW}/{ticket.name}.{ending}")
+            self._owned.remove(f"{self._inside}/{ticket.name}.{ending}")
         return found
 
     def begun_by(self, ticket: Ticket) -> list[str]:
@@ -91,11 +93,13 @@ class Session:
         """Remove what is left; workers that are still at work see it and give up."""
         for name in self._names:
             self._owned.remove(name)
+            part_of(self._owned.path / name).unlink(missing_ok=True)
         with suppress(OSError):  # a worker was just writing
+            self._owned.remove_empty(self._inside)
             self._owned.remove_empty(CREW)
 
     def _listed(self, name: str) -> str:
-        self._names.append(f"{CREW}/{name}")
+        self._names.append(f"{self._inside}/{name}")
         return self._names[-1]
 
     def _write(self, name: str, value: object) -> None:
@@ -104,10 +108,15 @@ class Session:
 
 
 def seal_parcel(path: Path, value: object, key: bytes) -> None:
-    """Write a value, with a MAC of its name and content before it."""
+    """Write a value, with a MAC of its name and content before it; raises OSError where its folder is gone."""
     data = pickle.dumps(value, protocol=5)
-    mac = _mac(path.name, data, key)
-    write_whole(path, lambda file: (file.write(mac), file.write(data)))
+    part = part_of(path)
+    with part.open("wb") as file:
+        file.write(_mac(path.name, data, key))
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(part, path)
 
 
 def open_parcel(path: Path, key: bytes, patience: float = _PATIENCE) -> Any:

@@ -199,13 +199,15 @@ class OwnedFolder:
 
     def sweep(self) -> None:
         """Remove what a killed process was writing or exchanged with workers; what it had written stays ours."""
-        for name in [name for name in self.record.files if name.startswith(f"{CREW}/")]:
-            self.remove(name)
-        self.remove_empty(CREW)
         for name in [MARKER, *(name for name, size in self.record.files.items() if size is None)]:
             left = part_of(self.path / name)
             if self._is_inside(left) and not left.is_symlink() and left.is_file():
                 left.unlink()
+        exchanged = [name for name in self.record.files if name.startswith(f"{CREW}/")]
+        for name in exchanged:
+            self.remove(name)
+        for folder in sorted({name.rpartition("/")[0] for name in exchanged} | {CREW}, key=len, reverse=True):
+            self.remove_empty(folder)
 
     def settle(self) -> None:
         """List the sizes of all files that may be written again."""
