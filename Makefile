@@ -55,7 +55,7 @@ lock:                ## the lock files again from pyproject.toml, with the newes
 	$(TOOLS)/bin/$(PIP) uv
 	$(TOOLS)/bin/uv pip compile --quiet --no-config --upgrade --universal --python-version 3.11 --generate-hashes \
 	    --no-annotate --custom-compile-command "make lock" --extra dev --extra mesh --extra video --extra studio \
-	    pyproject.toml --output-file requirements.lock
+	    --extra cluster pyproject.toml --output-file requirements.lock
 	echo "ducc0>=0.34" | $(TOOLS)/bin/uv pip compile --quiet --no-config --upgrade --universal --python-version 3.11 \
 	    --generate-hashes --no-annotate --no-deps --custom-compile-command "make lock" - \
 	    --output-file requirements-ducc0.lock

@@ -1,8 +1,8 @@
-"""Worker processes that answer tasks, each with one thread.
+"""Workers that answer tasks: what a crew is, and the one made of local processes.
 
-A worker is `python -m MODULE PARENT`, a module that calls `serve`: it reads tasks from its standard input, writes its
-answers, and ends when its input does. So it outlives neither Ctrl-C nor the death of its parent, and nothing of the
-parent's program runs in it.
+A task does not depend on another one, so the bits do not depend on who answers it. A module that has tasks for others
+defines `worker()`, which gives a function (`Answer`). Where its workers are is decided elsewhere: in processes of this
+machine (`LocalCrew`), or on a cluster (keyfluid/cluster).
 """
 
 from __future__ import annotations
@@ -11,48 +11,110 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotYet
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from queue import SimpleQueue
-from typing import Any
+from queue import Empty, SimpleQueue
+from typing import Any, Protocol
 
 from keyfluid.errors import KeyfluidError, WorkerDied
 from keyfluid.threads import set_threads
 
-_LOOK = 0.1
+LOOK = 0.1
 """Seconds between two looks at whether the user wants to stop."""
 
+Answer = Callable[[Any, Callable[[], bool]], object]
+"""Called with the job or a task, and a function that tells whether nobody waits for the answer any more; gives None for
+the job, and where it gave up."""
 
-class Crew:
-    """Processes that wait for tasks, and a thread of this one to talk to each.
+
+class Crew(Protocol):
+    """Workers that wait for tasks."""
+
+    def finished(self, tasks: Sequence[object]) -> Iterator[tuple[int, Any]]:
+        """(place of the task, its answer) as tasks are done; a task's KeyfluidError is its answer."""
+        ...
+
+    def dismiss(self) -> None:
+        """End the work, whatever it is; answers that were not delivered are lost."""
+        ...
+
+
+class Hire(Protocol):
+    """Makes a crew for the tasks of a module.
 
     check: called while answers are awaited; it raises to stop
-    job: sent to each of them before its first task, if it is not None; no answer is awaited
+    job: what each worker needs before its first task
+    """
+
+    def __call__(self, module: str, check: Callable[[], None], job: object = None) -> Crew: ...
+
+
+def answers(crew: Crew, tasks: Sequence[object]) -> Iterator[Any]:
+    """What the workers answer, in the order of the tasks; raises the KeyfluidError that one of them met."""
+    early: dict[int, Any] = {}
+    following = 0
+    for place, answer in crew.finished(tasks):
+        early[place] = answer
+        while following in early:
+            ready = early.pop(following)
+            if isinstance(ready, Exception):
+                raise ready
+            yield ready
+            following += 1
+
+
+class LocalCrew:
+    """Processes of this machine, one thread each, and a thread of this process to talk to each.
+
+    A worker is `python -m MODULE PARENT`, a module that calls `serve`: it reads tasks from its standard input, writes
+    its answers, and ends when its input does. So it outlives neither Ctrl-C nor the death of its parent, and nothing
+    of the parent's program runs in it. One that died is replaced; its task's answer is WorkerDied.
     """
 
     def __init__(self, module: str, count: int, check: Callable[[], None], job: object = None) -> None:
-        self._check, self._job = check, job
-        command = [sys.executable, "-m", module, str(os.getpid())]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-        self._processes = [
-            subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
-            )
-            for _ in range(count)
-        ]
+        self._module, self._check, self._job = module, check, job
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._dismissed = False
         self._idle: SimpleQueue[subprocess.Popen[bytes]] = SimpleQueue()
-        for process in self._processes:
-            self._idle.put(process)
-        self._uninformed = set(self._processes) if job is not None else set()
+        self._uninformed: set[subprocess.Popen[bytes]] = set()
+        for _ in range(count):
+            self._idle.put(self._start())
         self._threads = ThreadPoolExecutor(count)
 
-    def answers(self, tasks: Iterable[object]) -> Iterator[Any]:
-        """What the workers answer, in the order of the tasks; raises the KeyfluidError that one of them met."""
-        futures = [self._threads.submit(self._ask, task) for task in tasks]
-        for future in futures:
-            yield self._wait(future)
+    def _start(self) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        process = subprocess.Popen(
+            [sys.executable, "-m", self._module, str(os.getpid())],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True,
+        )  # fmt: skip
+        self._processes.append(process)
+        if self._job is not None:
+            self._uninformed.add(process)
+        return process
+
+    def finished(self, tasks: Sequence[object]) -> Iterator[tuple[int, Any]]:
+        done: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+
+        def ask(place: int, task: object) -> None:
+            try:
+                done.put((place, self._ask(task)))
+            except Exception as error:
+                done.put((place, error))
+
+        for place, task in enumerate(tasks):
+            self._threads.submit(ask, place, task)
+        left = len(tasks)
+        while left:
+            try:
+                found = done.get(timeout=LOOK)
+            except Empty:
+                self._check()
+                continue
+            if isinstance(found[1], Exception) and not isinstance(found[1], KeyfluidError):
+                raise found[1]
+            left -= 1
+            yield found
 
     def _ask(self, task: object) -> object:
         process = self._idle.get()
@@ -64,28 +126,22 @@ class Crew:
                 pickle.dump(self._job, process.stdin)
             pickle.dump(task, process.stdin)
             process.stdin.flush()
-            answer = pickle.load(process.stdout)
+            return pickle.load(process.stdout)
         except (OSError, EOFError, pickle.UnpicklingError):
-            raise WorkerDied("a worker process died, possibly out of memory; use --threads 1") from None
+            process.kill()
+            if not self._dismissed:
+                process = self._start()
+            return WorkerDied("a worker process died, possibly out of memory; use --threads 1")
         finally:
             self._idle.put(process)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    def _wait(self, future: Future[object]) -> object:
-        while True:
-            try:
-                return future.result(_LOOK)
-            except NotYet:
-                self._check()
 
     def dismiss(self) -> None:
-        """End the processes, whatever they do; answers that they had not delivered are lost."""
+        self._dismissed = True
         for process in self._processes:
             process.kill()
         self._threads.shutdown(wait=True, cancel_futures=True)
         for process in self._processes:
+            process.kill()  # one may have been started meanwhile
             process.wait()
             for pipe in (process.stdin, process.stdout):
                 with suppress(OSError):  # what was left to write has nobody to read it
@@ -93,12 +149,8 @@ class Crew:
                     pipe.close()
 
 
-def serve(answer: Callable[[Any, Callable[[], bool]], object]) -> None:
-    """In a worker: answer tasks until there are no more.
-
-    answer: called with the job or a task, and a function that tells whether the parent is gone; gives None for the
-    job, and where it gave up because the parent is gone
-    """
+def serve(answer: Answer) -> None:
+    """In a worker process: answer tasks until there are no more."""
     answers, parent = sys.stdout.buffer, int(sys.argv[1])
     sys.stdout = sys.stderr
     set_threads(1)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from browser import Browser
-from keyfluid.cli.wedge import Score, scores_of, shown_frame, write_sheet
+from keyfluid.cli.wedge import Order, Score
+from keyfluid.cli.wedge_drawn import Drawn, best_first, shown_frame, write_sheet
 from keyfluid.cli.wedge_page import wedge_page
 from keyfluid.errors import KeyfluidError
 from keyfluid.runs.pictures import Painter
@@ -35,6 +36,14 @@ size = 32
 """
 
 
+def drawn_of(results, order=None):
+    return {label: Drawn.of(result, None, order or Order(), 100_000) for label, result in results.items()}
+
+
+def captions_of(drawn):
+    return {label: found.line(Order()) for label, found in drawn.items()}
+
+
 @pytest.fixture(scope="module")
 def two_keys():
     """Wind from the left, weak or strong, at two resolutions: the stronger it is, the nearer comes the smoke."""
@@ -58,16 +67,31 @@ def test_values_make_a_grid():
 
 def test_the_keyframe_is_shown_and_runs_are_sorted_by_its_error(two_keys):
     _, results = two_keys
-    scores = scores_of(results, None)
-    errors = [score.error for score in scores.values()]
-    assert {score.frame for score in scores.values()} == {2}
+    ranked = best_first(drawn_of(results), Order())
+    errors = [found.score.error for found in ranked.values()]
+    assert {found.score.frame for found in ranked.values()} == {2}
     assert errors == sorted(errors)
-    assert list(scores) != list(results)
-    assert [label.endswith("-0.9-0.0-") for label in scores] == [True, True, False, False]
-    label, score = next(iter(scores.items()))
-    assert score.error == results[label].metrics["keyframes"][0]["relative_error"]
-    assert score.iou == results[label].metrics["keyframes"][0]["iou"]
+    assert list(ranked) != list(results)
+    assert [label.endswith("-0.9-0.0-") for label in ranked] == [True, True, False, False]
+    label, found = next(iter(ranked.items()))
+    assert found.score.error == results[label].metrics["keyframes"][0]["relative_error"]
+    assert found.score.iou == results[label].metrics["keyframes"][0]["iou"]
     assert shown_frame(results[label].problem, 1) == 1
+
+
+def test_any_number_of_the_result_sorts(two_keys):
+    _, results = two_keys
+    for text, numbers, largest in (
+        ("iou", [result.metrics["keyframes"][0]["iou"] for result in results.values()], True),
+        ("-iou", [result.metrics["keyframes"][0]["iou"] for result in results.values()], False),
+        ("max_divergence", [result.metrics["max_divergence"] for result in results.values()], False),
+    ):
+        order = Order.of(text)
+        ranked = best_first(drawn_of(results, order), order)
+        assert [found.number for found in ranked.values()] == sorted(numbers, reverse=largest)
+    assert "max_divergence" in next(iter(ranked.values())).line(order)
+    with pytest.raises(KeyfluidError, match=r"--sort beauty: is not a number of result.json; use one of bound, "):
+        Order.of("beauty")
 
 
 def test_scores_are_those_of_the_frame_or_the_worst_of_all():
@@ -81,10 +105,10 @@ def test_scores_are_those_of_the_frame_or_the_worst_of_all():
 def test_a_sheet_has_a_column_per_value_and_scores_below(two_keys, tmp_path, monkeypatch):
     wedge, results = two_keys
     drawn = []
-    monkeypatch.setattr("keyfluid.cli.wedge.contact_sheet", lambda *content: drawn.append(content) or content)
-    monkeypatch.setattr("keyfluid.cli.wedge.save_png", lambda path, picture: None)
-    scores = scores_of(results, None)
-    write_sheet(tmp_path / "sheet.png", wedge, results, scores)
+    monkeypatch.setattr("keyfluid.cli.wedge_drawn.contact_sheet", lambda *content: drawn.append(content) or content)
+    monkeypatch.setattr("keyfluid.cli.wedge_drawn.save_png", lambda path, picture: None)
+    shown = drawn_of(results)
+    write_sheet(tmp_path / "sheet.png", wedge, shown, captions_of(shown), next(iter(best_first(shown, Order()))))
     rows, heads, sides, title, _ = drawn[0]
     assert heads == [["velocity = [0.1,0.0]", "velocity = [0.9,0.0]"], []]
     assert sides == ["resolution = 12", "resolution = 16"]
@@ -93,7 +117,8 @@ def test_a_sheet_has_a_column_per_value_and_scores_below(two_keys, tmp_path, mon
     np.testing.assert_array_equal(
         rows[1][0].picture, Painter(results[label].problem, 384).frame(results[label].frames, 2)
     )
-    assert rows[1][0].caption == f"error {scores[label].error:.3f} · IoU {scores[label].iou:.3f}"
+    score = shown[label].score
+    assert rows[1][0].caption == f"error {score.error:.3f} · IoU {score.iou:.3f}"
     assert [[tile.best for tile in row].count(True) for row in rows].count(1) == 1
 
 
@@ -101,11 +126,11 @@ def test_a_sheet_shows_liquids_as_the_run_does(tmp_path, monkeypatch):
     drop = "[domain]\nresolution = 16\n[time]\nframes = 1\n[liquid]\ninitial = { shape = 'disk', radius = 0.3 }\n"
     result = run(drop, threads=1)
     drawn = []
-    monkeypatch.setattr("keyfluid.cli.wedge.contact_sheet", lambda rows, *_: drawn.extend(rows[0]))
-    monkeypatch.setattr("keyfluid.cli.wedge.save_png", lambda path, picture: None)
+    monkeypatch.setattr("keyfluid.cli.wedge_drawn.contact_sheet", lambda rows, *_: drawn.extend(rows[0]))
+    monkeypatch.setattr("keyfluid.cli.wedge_drawn.save_png", lambda path, picture: None)
     wedge = Wedge.of(["time.frames=1"])
-    results = dict.fromkeys(wedge.variants, result)
-    write_sheet(tmp_path / "sheet.png", wedge, results, scores_of(results, None))
+    shown = drawn_of(dict.fromkeys(wedge.variants, result))
+    write_sheet(tmp_path / "sheet.png", wedge, shown, captions_of(shown), None)
     painter, last = Painter(result.problem, 384), result.frames[-1]
     np.testing.assert_array_equal(drawn[0].picture, painter.frame(result.frames, 1))
     assert not np.array_equal(drawn[0].picture, painter.picture(last.densities, 1))
@@ -113,15 +138,15 @@ def test_a_sheet_shows_liquids_as_the_run_does(tmp_path, monkeypatch):
 
 def test_the_page_sorts_and_plays_in_step(two_keys, tmp_path):
     wedge, results = two_keys
-    scores = scores_of(results, None)
+    shown = drawn_of(results)
     path = tmp_path / "index.html"
-    path.write_text(wedge_page("tiny <wedge>", wedge, results, scores), encoding="utf-8")
+    path.write_text(wedge_page("tiny <wedge>", wedge, shown, captions_of(shown), Order()), encoding="utf-8")
     with Browser(tmp_path / "profile") as browser:
         browser.open(path)
         places = "[...document.querySelectorAll('.tile')].map(t => [t.getBoundingClientRect().top, \
                   t.getBoundingClientRect().left, t.dataset.error])"
         as_given = [float(error) for *_, error in sorted(browser.ask(places))]
-        assert as_given == [scores[label].error for label in results]
+        assert as_given == [shown[label].score.error for label in results]
         choose = "(s => (s.value = 'error', s.dispatchEvent(new Event('change'))))(document.getElementById('sort'))"
         browser.ask(choose)
         assert [float(error) for *_, error in sorted(browser.ask(places))] == sorted(as_given)
@@ -146,3 +171,50 @@ def test_wedge_makes_sheet_table_and_page(keyfluid, tmp_path):
     assert lines[0].startswith(f"{next(iter(table))}: error {errors[0]:.3f}")
     assert (tmp_path / "w" / "domain.resolution=12" / "result.json").exists()
     assert 'href="domain.resolution%3D12/report.html"' in (tmp_path / "w" / "index.html").read_text()
+
+
+FAULTY = "smoke.initial.velocity=[0.3,0.1],[1e4,0.0]"
+"""The second blows up in its first step."""
+
+
+def test_a_variant_that_fails_is_in_the_table_with_its_line(keyfluid, tmp_path):
+    scene = tmp_path / "tiny.toml"
+    scene.write_text(SCENE)
+    folder = tmp_path / "w"
+    code, out, _ = keyfluid("wedge", scene, FAULTY, "-o", folder)
+    assert code == 1
+    good, bad = json.loads((folder / "wedge.json").read_text()).items()
+    assert (good[1]["number"], good[1]["status"]) == (0, "finished")
+    assert (bad[1]["number"], bad[1]["status"]) == (1, "failed")
+    assert "\n" not in bad[1]["error"]
+    assert f"{bad[0]}: failed: {bad[1]['error']}" in out.splitlines()
+    assert bad[1]["error"].split(";")[0] in (folder / "index.html").read_text()
+
+
+def test_what_has_finished_is_not_run_again(keyfluid, tmp_path):
+    """Some of a wedge as a farm runs it, then all of it: each variant once, and the tables grow."""
+    scene = tmp_path / "tiny.toml"
+    scene.write_text(SCENE)
+    words = ("wedge", scene, "domain.resolution=12,14,16", "-o", tmp_path / "w")
+    code, _, err = keyfluid(*words, "--only", "3")
+    assert (code, err) == (2, "keyfluid: --only 3: there are variants 0 to 2; give one of them\n")
+    assert keyfluid(*words, "--only", "1")[0] == 0
+    table = json.loads((tmp_path / "w" / "wedge.json").read_text())
+    assert {label[-2:]: entry["status"] for label, entry in table.items()} == {
+        "12": "waiting",
+        "14": "finished",
+        "16": "waiting",
+    }
+    assert "3 runs, 1 finished" in (tmp_path / "w" / "index.html").read_text()
+    frame = tmp_path / "w" / "domain.resolution=14" / "frames" / "0001.npz"
+    before = frame.stat().st_mtime_ns
+    code, out, err = keyfluid(*words, "--jobs", "2", "--sort", "iou")
+    assert code == 0, err
+    assert frame.stat().st_mtime_ns == before
+    entries = json.loads((tmp_path / "w" / "wedge.json").read_text())
+    assert [entry["status"] for entry in entries.values()] == ["finished"] * 3
+    overlaps = [entry["keyframes"][0]["iou"] for entry in entries.values()]
+    assert overlaps == sorted(overlaps, reverse=True)
+    assert [line.partition(":")[0] for line in out.splitlines()[:3]] == list(entries)
+    assert "3 of 3" in err
+    assert "1 of 3" not in err, "the first had finished before"

@@ -20,8 +20,8 @@ SOURCE = Path(keyfluid.__file__).parent
 FILES = files_of(SOURCE)
 IMPORTS = read_imports(SOURCE)
 
-BY_NAME = {"__init__.py", "controllers/__init__.py"}
-"""Files that import modules named in a table of strings: the public names, and the methods."""
+BY_NAME = {"__init__.py", "controllers/__init__.py", "cluster/at_work.py"}
+"""Files that import modules named in strings: the public names, the methods, and the tasks that a worker is given."""
 
 
 def planted(folder, **files):

@@ -18,7 +18,7 @@ from keyframe_scenes import problem_of
 import keyfluid
 from keyfluid.controllers.optimised.layers import plan_layers
 from keyfluid.controllers.optimised.settings import SearchNumbers
-from keyfluid.controllers.optimised.window_task import WindowTask
+from keyfluid.controllers.optimised.window_task import WindowJob, WindowTask
 from keyfluid.controllers.optimised.windows import Window
 from keyfluid.controllers.optimised.workers import solving
 from keyfluid.controls import Timing
@@ -159,8 +159,11 @@ def workers():
 def test_a_fault_in_a_process_is_told():
     problem = problem_of(SCENE)
     poor = replace(SearchNumbers.of(problem), budget=1000)
-    task = WindowTask(problem, poor, Window(0, 5), None, None, None, (5,))
-    with pytest.raises(KeyfluidError, match="too small"), solving(2, lambda: False) as solve:
+    task = WindowTask(Window(0, 5), None, None, None, (5,))
+    with (
+        pytest.raises(KeyfluidError, match="too small"),
+        solving(WindowJob(problem, poor), 2, lambda: False) as solve,
+    ):
         list(solve([task]))
 
 
@@ -168,8 +171,8 @@ def test_a_worker_ends_with_its_parent(tmp_path):
     """A process is killed while its worker solves a window that would take an hour."""
     problem = problem_of(SCENE.replace("resolution = 16", "resolution = 160"))
     patient = replace(SearchNumbers.of(problem), iterations=10**6, tau=-1.0)
-    task = WindowTask(problem, patient, Window(0, 5), None, None, None, (5,))
-    (tmp_path / "task").write_bytes(pickle.dumps(task))
+    task = WindowTask(Window(0, 5), None, None, None, (5,))
+    (tmp_path / "task").write_bytes(pickle.dumps(WindowJob(problem, patient)) + pickle.dumps(task))
     parent = subprocess.Popen(
         [sys.executable, "-c", PARENT, str(tmp_path / "task"), WORKER, str(tmp_path / "at work")],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,

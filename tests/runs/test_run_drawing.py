@@ -85,7 +85,7 @@ def test_few_pictures_are_drawn_here(run, monkeypatch):
     def no_crew(*_):
         raise AssertionError("processes for a film of half a second")
 
-    monkeypatch.setattr(drawing, "Crew", no_crew)
+    monkeypatch.setattr(drawing, "LocalCrew", no_crew)
     draw(film_of(run), lambda: None)
     assert workers_for(7.0, 100) == 1
     monkeypatch.setattr(drawing, "processes", lambda: 4)

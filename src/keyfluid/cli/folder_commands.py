@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from keyfluid.scenes.build.problem import BuiltScene
 
 Folder = Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)]
+FrameRange = Annotated[
+    str | None,
+    typer.Option(
+        "--frames", metavar="A-B", help="Only these frames, as far as they exist, as PNG or VDB: a part for a farm."
+    ),
+]
 
 
 def show(
@@ -48,6 +54,7 @@ def render(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key, such as camera.fov=40.")
     ] = None,
     png: Annotated[bool, typer.Option("--png", help="Also write every frame as a PNG.")] = False,
+    frames: FrameRange = None,
     view: Annotated[
         str | None,
         typer.Option(metavar="+z|-z|...", help="With --frame: draw it as a [[picture]] sees it, to paint over."),
@@ -66,21 +73,28 @@ def render(
     from keyfluid.runs.pictures import Painter
     from keyfluid.runs.progress import Progress
 
-    problem, frames = _opened(folder, set_ or [], ("camera.", "light.", "output.", "smoke.field"))
+    problem, stored = _opened(folder, set_ or [], ("camera.", "light.", "output.", "smoke.field"))
+    if frames is not None:
+        from keyfluid.cli.frame_chunk import draw_frames, frames_in
+
+        if frame is not None or view is not None:
+            raise KeyfluidError("--frames: has no meaning with --frame or --view; remove one of them")
+        print(draw_frames(problem, stored, frames_in(frames, stored.store.indices()), size, output, folder))
+        return
     with writable(output, folder, "render") as place:
         if view is not None:
-            print(_seen(problem, frames, place, view, frame, extinction))
+            print(_seen(problem, stored, place, view, frame, extinction))
             return
         if frame is not None:
-            there = frames.store.indices()
+            there = stored.store.indices()
             if frame not in there:
                 raise KeyfluidError(f"--frame {frame}: this run has frames 0 to {max(there, default=0)}")
             with place.writing(f"{_numbered(problem, frame)}.png") as target:
-                save_png(target, Painter(problem, size).frame(frames, frame))
+                save_png(target, Painter(problem, size).frame(stored, frame))
             print(target)
             return
         with Display() as display:
-            outputs = Outputs(problem, frames, place, lambda what, n, of: display(Progress(n, of, what)), size)
+            outputs = Outputs(problem, stored, place, lambda what, n, of: display(Progress(n, of, what)), size)
             film = outputs.write_video()
             outputs.write_strip()
             if png:
@@ -103,6 +117,7 @@ def export(
     threshold: Annotated[
         float | None, typer.Option(help="Share of the peak density below which voxels are inactive.")
     ] = None,
+    frames: FrameRange = None,
 ) -> None:
     """Write the frames of a run as VDB files again, with other names, axes, grids or precision."""
     from keyfluid.cli.progress import Display
@@ -113,10 +128,16 @@ def export(
     values = {"names": names, "up": up, "threshold": threshold}
     values["grids"] = None if grids is None else json.dumps([kind.strip() for kind in grids.split(",")])
     sets = [f"output.{key}={value}" for key, value in values.items() if value is not None]
-    problem, frames = _opened(folder, [*sets, *(["output.half=true"] if half else [])], ("output.",))
+    problem, stored = _opened(folder, [*sets, *(["output.half=true"] if half else [])], ("output.",))
     own = output is None or output.resolve() == (folder / VDB).resolve()
+    if frames is not None:
+        from keyfluid.cli.frame_chunk import export_frames, frames_in
+
+        chosen = frames_in(frames, stored.store.indices())
+        print(export_frames(problem, stored, chosen, None if own else output, folder))
+        return
     with writable(None if own else output, folder, "export") as place, Display() as display:
-        outputs = Outputs(problem, frames, place, lambda what, n, of: display(Progress(n, of, what)))
+        outputs = Outputs(problem, stored, place, lambda what, n, of: display(Progress(n, of, what)))
         outputs.write_vdb(f"{VDB}/" if own else "")
     print(folder / VDB if own else output)
 

@@ -1,7 +1,7 @@
 """`keyfluid`: commands and error handling. Everything heavy is imported inside the command that needs it.
 
-Exit codes: 0 done; 1 a check failed; 2 the scene, the command or the folder is at fault (one line each on stderr);
-130 stopped by Ctrl-C, the run saved.
+Exit codes: 0 done; 1 a check or a variant of a wedge failed; 2 the scene, the command, the folder or the cluster is at
+fault (one line each on stderr); 130 stopped by Ctrl-C or a termination signal, the run saved.
 """
 
 from __future__ import annotations
@@ -11,7 +11,16 @@ from collections.abc import Callable
 
 import typer
 
-from keyfluid.cli import check_command, folder_commands, run_commands, scene_commands, studio_command
+from keyfluid.cli import (
+    check_command,
+    cluster_commands,
+    farm_command,
+    folder_commands,
+    run_commands,
+    scene_commands,
+    studio_command,
+    wedge_command,
+)
 from keyfluid.errors import KeyfluidError
 
 app = typer.Typer(
@@ -39,13 +48,14 @@ def _top(
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    run_commands.run, run_commands.resume, run_commands.gallery, run_commands.wedge, run_commands.demo,
+    run_commands.run, run_commands.resume, run_commands.gallery, wedge_command.wedge, run_commands.demo,
     scene_commands.new, folder_commands.show, folder_commands.render, folder_commands.export,
-    folder_commands.tidy, studio_command.studio,
+    folder_commands.tidy, farm_command.farm, studio_command.studio,
     check_command.check, scene_commands.schema,
 )  # fmt: skip
 for command in COMMANDS:
     app.command()(command)
+app.add_typer(cluster_commands.app, name="cluster")
 
 
 def main() -> None:

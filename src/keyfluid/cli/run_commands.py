@@ -1,4 +1,4 @@
-"""Commands that compute: run, resume, gallery, wedge, demo."""
+"""Commands that compute: run, resume, gallery, demo."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from keyfluid.cli.cluster_options import Certificates, ClusterAddress, Insecure, maybe_cluster
 from keyfluid.cli.json_lines import faults_too, line
 from keyfluid.cli.summary import summary
 from keyfluid.gallery import bundled, description
 from keyfluid.io.run.layout import GIF, MESH, MP4, PLY, PNG, REPORT, STRIP, VDB, WEBP
 
 if TYPE_CHECKING:
-    from keyfluid.runs.run import RunResult
-    from keyfluid.runs.wedge import Wedge
+    from keyfluid.runs.run import Elsewhere, RunResult
     from keyfluid.scenes import Scene
 
 SceneFile = Annotated[Path, typer.Argument(help="A scene file (TOML).", show_default=False)]
@@ -50,6 +50,10 @@ WatchScene = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Progress, result and faults as JSON lines.")]
 
+Continue = Annotated[
+    bool, typer.Option("--continue", help="If the folder holds this run, continue it, or leave it if it has finished.")
+]
+
 LONG = 10.0
 """Expected seconds from which a run prints its estimate first."""
 
@@ -64,16 +68,26 @@ def run(
     watch: WatchScene = False,
     overwrite: Overwrite = False,
     as_json: Json = False,
+    continue_: Continue = False,
+    cluster: ClusterAddress = None,
+    certificates: Certificates = None,
+    insecure: Insecure = False,
 ) -> None:
     """Run a scene: frames, film, VDB sequence and report into a folder."""
     from keyfluid.scenes import load_scene
 
     sets = [*(set_ or ()), *([f"control.start={json.dumps(str(start.absolute()))}"] if start is not None else [])]
     with faults_too(as_json):
-        loaded = _previewed(load_scene(scene, sets), preview)
+        loaded = previewed(load_scene(scene, sets), preview)
         watched = (scene, sets) if watch else None
         folder = output or Path("out") / loaded.name
-        _finish(*_run_scene(loaded, folder, threads, overwrite, as_json, watched), as_json)
+        there = continue_ and is_there(folder, loaded)
+    if there:
+        resume(folder, None, False, threads, as_json, cluster, certificates, insecure)
+        return
+    with faults_too(as_json), maybe_cluster(cluster, certificates, insecure) as elsewhere:
+        ended = run_scene(loaded, folder, threads, overwrite, as_json, watched, elsewhere)
+    _finish(*ended, as_json)
 
 
 def resume(
@@ -84,15 +98,23 @@ def resume(
     ] = False,
     threads: Threads = None,
     as_json: Json = False,
+    cluster: ClusterAddress = None,
+    certificates: Certificates = None,
+    insecure: Insecure = False,
 ) -> None:
     """Continue a run that was stopped or killed; the result is bit-identical to an uninterrupted run."""
     from keyfluid.cli.progress import Display, StopSwitch
     from keyfluid.runs.run import resume as go_on
 
-    with faults_too(as_json), StopSwitch().armed() as stop, Display(as_json) as display:
+    with (
+        faults_too(as_json),
+        maybe_cluster(cluster, certificates, insecure) as elsewhere,
+        StopSwitch().armed() as stop,
+        Display(as_json) as display,
+    ):
         result = go_on(
             folder, from_frame=from_frame, accept_changes=accept_changes, threads=threads, progress=display,
-            should_stop=stop,
+            should_stop=stop, elsewhere=elsewhere,
         )  # fmt: skip
     _finish(result, folder, as_json)
 
@@ -120,74 +142,6 @@ def gallery(
     run(_bundled_scene(name), output, set_, threads, preview, overwrite=overwrite, as_json=as_json)
 
 
-def wedge(
-    scene: SceneFile,
-    changes: Annotated[list[str], typer.Argument(metavar="KEY=A,B,C...", help="Values to try, for one or more keys.")],
-    output: Out = None,
-    set_: Set = None,
-    threads: Threads = None,
-    preview: Preview = None,
-    frame: Annotated[
-        int | None, typer.Option("--frame", min=0, help="Frame to compare; default: the last keyframe's, or the last.")
-    ] = None,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
-) -> None:
-    """Run a scene with several values of a key and compare the results side by side."""
-    from keyfluid.runs.wedge import Wedge
-
-    with faults_too(as_json):
-        _run_wedge(Wedge.of(changes), scene, output, set_ or [], threads, preview, frame, overwrite, as_json)
-
-
-def _run_wedge(
-    wanted: Wedge, scene: Path, output: Path | None, sets: list[str], threads: int | None, preview: int | None,
-    frame: int | None, overwrite: bool, as_json: bool,
-) -> None:  # fmt: skip
-    from keyfluid.cli.wedge import scores_of, write_sheet, write_table
-    from keyfluid.cli.wedge_page import wedge_page
-    from keyfluid.cli.writable import owned_folder
-    from keyfluid.errors import KeyfluidError, SceneError
-    from keyfluid.io.atomic import write_whole
-    from keyfluid.scenes import load_scene
-
-    first = load_scene(scene, sets)
-    folder = output or Path("out") / f"{first.name}_wedge"
-    scenes = {
-        label: _previewed(load_scene(scene, [*sets, *changes]), preview) for label, changes in wanted.variants.items()
-    }
-    least = min(variant.time.frames for variant in scenes.values())
-    if frame is not None and frame > least:
-        raise KeyfluidError(f"--frame {frame}: is beyond the last frame of a run; give one between 0 and {least}")
-    if any(variant.output.keep == "scene" for variant in scenes.values()):
-        raise SceneError("output.keep", '"scene" leaves no frames to compare; use "film", and keyfluid tidy afterwards')
-    results: dict[str, RunResult] = {}
-    with owned_folder(folder, "wedge") as owned:
-        for label, variant in scenes.items():
-            if as_json:
-                line("variant", label=label, done=len(results), total=len(scenes), folder=str(folder / label))
-            print(f"{label}:", file=sys.stderr)
-            result, place = _run_scene(variant, folder / label, threads, overwrite, as_json)
-            if not result.finished:
-                _finish(result, place, as_json)
-            results[label] = result
-        scores = scores_of(results, frame)
-        with owned.writing("wedge.png") as path:
-            write_sheet(path, wanted, results, scores)
-        with owned.writing("wedge.json") as path:
-            write_table(path, results, scores)
-        text = wedge_page(f"{first.name}: wedge", wanted, results, scores)
-        with owned.writing("index.html") as path:
-            write_whole(path, lambda file: file.write(text.encode()))
-    if as_json:
-        line("wedge", folder=str(folder), scores={label: asdict(score) for label, score in scores.items()})
-        return
-    for label, score in scores.items():
-        print(f"{label}: {score.line()}")
-    print(folder / "wedge.png")
-    print(folder / "index.html")
-
-
 def demo(
     output: Annotated[Path, typer.Option("-o", "--output", help="Where the pictures go.")] = Path("out/demo"),
 ) -> None:
@@ -195,7 +149,14 @@ def demo(
     from keyfluid.scenes import load_scene
 
     loaded = load_scene(_bundled_scene("spectral_word"), ["control.iterations=60"])
-    _finish(*_run_scene(loaded, output / loaded.name, None, True, False), False)
+    _finish(*run_scene(loaded, output / loaded.name, None, True, False), False)
+
+
+def is_there(folder: Path, scene: Scene) -> bool:
+    """Whether a folder holds the run of a scene, finished or not."""
+    from keyfluid.cluster.variant import variant_state
+
+    return variant_state(folder, scene) != "new"
 
 
 def _bundled_scene(name: str) -> Path:
@@ -214,7 +175,8 @@ def _hanging(text: str, indent: int) -> str:
     return textwrap.fill(text, max(shutil.get_terminal_size().columns, 2 * indent), subsequent_indent=" " * indent)
 
 
-def _previewed(scene: Scene, resolution: int | None) -> Scene:
+def previewed(scene: Scene, resolution: int | None) -> Scene:
+    """The scene on a coarser grid, with a draft film, if --preview was given."""
     from keyfluid.scenes import preview
 
     if resolution is None:
@@ -222,14 +184,16 @@ def _previewed(scene: Scene, resolution: int | None) -> Scene:
     return preview(scene, resolution or max(16, scene.domain.resolution // 2), draft=True)
 
 
-def _run_scene(
+def run_scene(
     scene: Scene,
     folder: Path,
     threads: int | None,
     overwrite: bool,
     as_json: bool,
     watched: tuple[Path, Sequence[str]] | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> tuple[RunResult, Path]:
+    """Run a scene in a folder, with its estimate first and its progress meanwhile."""
     from keyfluid.cli.progress import Display, StopSwitch
     from keyfluid.runs.compiling import when_compiling
     from keyfluid.runs.estimate import compiling_line, estimate
@@ -244,7 +208,7 @@ def _run_scene(
         if as_json:
             line("warning", message=warning)
         print(f"warning: {warning}", file=sys.stderr)
-    plan = plan_run(problem)
+    plan = plan_run(problem, elsewhere)
 
     def announce(seconds: float) -> None:
         expected = estimate(problem, plan, seconds)
@@ -270,7 +234,7 @@ def _run_scene(
         path, overrides = watched
         watch = lambda place: SceneWatch(problem, path, overrides, place)  # noqa: E731
     with StopSwitch().armed() as stop, Display(as_json) as display:
-        return run_problem(problem, folder, overwrite, display, stop, watch, plan, announce), folder
+        return run_problem(problem, folder, overwrite, display, stop, watch, plan, announce, elsewhere), folder
 
 
 def _finish(result: RunResult, folder: Path, as_json: bool) -> None:

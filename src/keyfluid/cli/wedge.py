@@ -1,24 +1,15 @@
-"""`keyfluid wedge`: how well each value of a wedge did, as a contact sheet and a table."""
+"""How well each run of a wedge did, and by which number they are sorted."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from typing import get_type_hints
 
-from keyfluid.io.atomic import write_whole
-from keyfluid.io.run.result_file import Result
-from keyfluid.render import save_png
-from keyfluid.render.sheet import SheetTile, contact_sheet
-from keyfluid.runs.pictures import Painter
-from keyfluid.runs.run import RunResult
-from keyfluid.runs.wedge import Wedge
-from keyfluid.scenes.build.problem import BuiltScene
+from keyfluid.errors import KeyfluidError
+from keyfluid.io.run.result_file import KeyScore, Result
 
-_WIDEST, _MOST_PIXELS = 8, 4096
-"""Tiles beside each other for a single key, and the widest that a grid of two keys may become, pixels."""
+_LARGE_IS_GOOD = ("iou", "transported_iou")
 
 
 @dataclass(frozen=True)
@@ -46,44 +37,43 @@ class Score:
         return f"error {self.error:.3f} · IoU {self.iou:.3f}"
 
 
-def shown_frame(problem: BuiltScene, frame: int | None) -> int:
-    """The frame to compare: the one requested, else the last keyframe's, else the last."""
-    if frame is not None:
-        return frame
-    return max((key.frame for key in problem.keyframes), default=problem.frames)
+def _number(value: object) -> float | None:
+    """A finite number, or None."""
+    fine = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if fine and isinstance(value, int | float) else None
 
 
-def scores_of(results: Mapping[str, RunResult], frame: int | None) -> dict[str, Score]:
-    """The runs' scores, best first; without keyframes in the order of the values."""
-    found = {label: Score.of(run.metrics, shown_frame(run.problem, frame)) for label, run in results.items()}
-    return dict(sorted(found.items(), key=lambda item: float("inf") if item[1].error is None else item[1].error))
+@dataclass(frozen=True)
+class Order:
+    """By which number of result.json variants are sorted: smallest first, overlaps largest first; "-NAME" turns it."""
+
+    name: str = "relative_error"
+    turned: bool = False
+
+    @classmethod
+    def of(cls, text: str) -> Order:
+        name = text.removeprefix("-")
+        known = sorted({*_numbers_of(Result), *_numbers_of(KeyScore)} - {"frame", "threads"})
+        if name not in known:
+            raise KeyfluidError(f"--sort {text}: is not a number of result.json; use one of {', '.join(known)}")
+        return cls(name, name != text)
+
+    def number(self, metrics: Result, frame: int) -> float | None:
+        """Of keyframes the worst at the frame that is shown, or of all where it has none; None where there is none."""
+        if self.name in metrics:
+            return _number(dict(metrics)[self.name])
+        here = [key for key in metrics["keyframes"] if key["frame"] == frame] or metrics["keyframes"]
+        found = [number for key in here if (number := _number(dict(key).get(self.name))) is not None]
+        worst = min if self.name in _LARGE_IS_GOOD else max
+        return worst(found) if found else None
+
+    def rank(self, number: float | None) -> float:
+        """The smaller, the better."""
+        if number is None:
+            return math.inf
+        return -number if (self.name in _LARGE_IS_GOOD) != self.turned else number
 
 
-def write_sheet(path: Path, wedge: Wedge, results: Mapping[str, RunResult], scores: Mapping[str, Score]) -> None:
-    """wedge.png: a column per value and, for several keys, a row per value of the others."""
-    first = next(iter(scores))
-    tiles = {}
-    for label, run in results.items():
-        score = scores[label]
-        picture = Painter(run.problem, 384).frame(run.frames, score.frame)
-        tiles[label] = SheetTile(picture, score.line(), score.error is not None and label == first)
-    rows = [[tiles[label] for label in labels] for labels in wedge.grid()]
-    heads, sides = [wedge.columns, *([[]] * (len(rows) - 1))], wedge.rows
-    if len(rows) == 1 and len(wedge.columns) > _WIDEST:
-        starts = range(0, len(wedge.columns), _WIDEST)
-        heads = [wedge.columns[start : start + _WIDEST] for start in starts]
-        rows, sides = [rows[0][start : start + _WIDEST] for start in starts], [""] * len(starts)
-    frames = sorted({score.frame for score in scores.values()})
-    title = f"frame {frames[0]}" if len(frames) == 1 else f"frames {frames[0]} to {frames[-1]}"
-    if any(score.elsewhere for score in scores.values()):
-        title += "; scores of the worst keyframe"
-    size = max(96, min(320, _MOST_PIXELS // max(map(len, rows))))
-    save_png(path, contact_sheet(rows, heads, sides, title, size))
-
-
-def write_table(path: Path, results: Mapping[str, RunResult], scores: Mapping[str, Score]) -> None:
-    """wedge.json: the metrics of each run without their histories, best first."""
-    table = {
-        label: {name: value for name, value in results[label].metrics.items() if name != "history"} for label in scores
-    }
-    write_whole(path, lambda file: file.write(json.dumps(table, indent=2).encode()))
+def _numbers_of(table: type) -> list[str]:
+    numbers = (int, float, float | None)
+    return [name for name, kind in get_type_hints(table).items() if kind in numbers]

@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from urllib.parse import quote
 
-import numpy as np
-
-from keyfluid.cli.wedge import Score
+from keyfluid.cli.wedge import Order
+from keyfluid.cli.wedge_drawn import Drawn, best_first
 from keyfluid.io.run.layout import REPORT
-from keyfluid.render.flipbook import flipbook
 from keyfluid.render.page import page, section
-from keyfluid.render.player import SCRIPT, PlayerFilm, player
-from keyfluid.render.report import ScoreTable, exact, table
-from keyfluid.runs.pictures import Painter
-from keyfluid.runs.report_content import duration, percent, plain, thinned
-from keyfluid.runs.run import RunResult
+from keyfluid.render.player import SCRIPT, player
+from keyfluid.render.report import Cell, ScoreTable, exact, table
+from keyfluid.runs.report_content import duration, percent, plain
 from keyfluid.runs.wedge import Wedge
 
 _MOST_BYTES, _MOST_OF_ONE = 6_000_000, 1_000_000
-_SIDE, _MOST_FRAMES, _MOST_TARGETS = 256, 48, 3
+_SHOWN = ("relative_error", "iou", "seconds")
+"""Numbers that have a column anyway."""
 
 
-def wedge_page(title: str, wedge: Wedge, results: Mapping[str, RunResult], scores: Mapping[str, Score]) -> str:
-    """The page as HTML; a run's name leads to its report."""
-    budget = min(_MOST_OF_ONE, _MOST_BYTES // len(results))
-    films = [_film(run, scores[label].frame, budget) for label, run in results.items()]
-    problems = [run.problem for run in results.values()]
-    steady = not any(
-        problem.solids.move or (problem.grid.dim == 3 and problem.scene.camera.orbit) for problem in problems
-    )
-    first = next(iter(scores))
-    words = {label: wedge.words(label) for label in results}
+def film_budget(runs: int) -> int:
+    """Bytes of each film on the page."""
+    return min(_MOST_OF_ONE, _MOST_BYTES // runs)
+
+
+def wedge_page(title: str, wedge: Wedge, drawn: Mapping[str, Drawn], captions: Mapping[str, str], order: Order) -> str:
+    """The page as HTML; a run's name leads to its report. captions: a line for each variant."""
+    ranked = best_first(drawn, order)
+    best = next((label for label, found in ranked.items() if found.number is not None), None)
+    shown = [label for label in wedge.variants if label in drawn]
 
     def arranged(screens: list[str]) -> str:
+        filmed = dict(zip(shown, screens))
         cells = {
-            label: _tile(label, words[label], screen, scores[label], label == first)
-            for label, screen in zip(results, screens)
+            label: _tile(wedge, label, filmed.get(label, ""), drawn.get(label), captions[label], label == best)
+            for label in wedge.variants
         }
         heads = "".join(f'<div class="head">{escape(head)}</div>' for head in ("", *wedge.columns))
         rows = (
@@ -46,13 +44,15 @@ def wedge_page(title: str, wedge: Wedge, results: Mapping[str, RunResult], score
         )
         return f'<div class="sheet grid" id="sheet">{heads}{"".join(rows)}</div>'
 
-    last = max(problem.frames for problem in problems)
+    count = f"{len(wedge.variants)} runs"
+    if len(drawn) < len(wedge.variants):
+        count += f", {len(drawn)} finished"
     body = (
         f"<header><h1>{escape(title)}</h1>"
-        f'<p class="subtitle">{len(results)} runs: {escape(", ".join(_keys(wedge)))}</p></header>'
-        + (_SORT if scores[first].error is not None else "")
-        + player(films, problems[0].fps, last, scores[first].frame, steady, arranged)
-        + section("Best first", table(_table(wedge, results, scores)))
+        f'<p class="subtitle">{count}: {escape(", ".join(_keys(wedge)))}</p></header>'
+        + (_SORT if any(found.score.error is not None for found in drawn.values()) else "")
+        + (_films([drawn[label] for label in shown], ranked, arranged) if shown else arranged([]))
+        + section("Best first", table(_table(wedge, ranked, order)) + _others(wedge, ranked, captions))
     )
     return page(
         title, f'<main class="wide">{body}</main>', (SCRIPT, "sort.js"), f".sheet{{--columns:{len(wedge.columns)}}}"
@@ -66,28 +66,23 @@ _SORT = (
 )
 
 
-def _film(run: RunResult, shown: int, budget: int) -> PlayerFilm:
-    """Frames at even distances, the one of the sheet among them, drawn small; and some targets."""
-    painter, there = Painter(run.problem, _SIDE), run.frames.store.indices()
-    keys = thinned(sorted({key.frame for key in run.problem.keyframes}), _MOST_TARGETS)
-    frames = sorted({*thinned(there, _MOST_FRAMES), shown, *keys} & set(there))
-    targets = [(frame, target) for frame in keys if (target := painter.target(frame)) is not None]
-    extras: Sequence[np.ndarray] = [*(target for _, target in targets), painter.empty(0)] if targets else []
-    pictures = [painter.frame(run.frames, frame) for frame in frames]
-    book = flipbook(pictures, frames, budget, _SIDE, keep=(shown, *keys), extras=extras)
-    return PlayerFilm(book, tuple(frame for frame, _ in targets) if book.extras else ())
+def _films(found: list[Drawn], ranked: Mapping[str, Drawn], arranged) -> str:  # type: ignore[no-untyped-def]
+    last, start = max(run.last for run in found), next(iter(ranked.values())).score.frame
+    return player([run.film for run in found], found[0].fps, last, start, all(run.steady for run in found), arranged)
 
 
-def _tile(label: str, words: str, screen: str, score: Score, best: bool) -> str:
-    numbers = ""
+def _tile(wedge: Wedge, label: str, screen: str, run: Drawn | None, caption: str, best: bool) -> str:
+    words = wedge.words(label)
+    if run is None:
+        return f'<div class="tile"><p class="name">{escape(words)}</p><p class="score">{escape(caption)}</p></div>'
+    numbers, score = "", run.score
     if score.error is not None and score.iou is not None:
         numbers = f' data-error="{exact(score.error)}" data-overlap="{exact(score.iou)}"'
-    marked = " best" if best and score.error is not None else ""
     text = f'<span class="values">{escape(words)}</span><span class="open">report</span>'
     link = f'<a href="{quote(label)}/{REPORT}" title="{escape(words, quote=True)}">{text}</a>'
     return (
-        f'<div class="tile{marked}"{numbers}>{screen}<p class="name">{link}</p>'
-        f'<p class="score">{escape(score.line())}</p></div>'
+        f'<div class="tile{" best" * best}"{numbers}>{screen}<p class="name">{link}</p>'
+        f'<p class="score">{escape(caption)}</p></div>'
     )
 
 
@@ -96,11 +91,26 @@ def _keys(wedge: Wedge) -> list[str]:
     return [change.partition("=")[0] for change in next(iter(wedge.variants.values()))]
 
 
-def _table(wedge: Wedge, results: Mapping[str, RunResult], scores: Mapping[str, Score]) -> ScoreTable:
-    rows = []
-    for label, score in scores.items():
-        metrics = results[label].metrics
+def _others(wedge: Wedge, ranked: Mapping[str, Drawn], captions: Mapping[str, str]) -> str:
+    """Runs that have not finished, each with what became of it; their lines are too long for the table."""
+    lines = "".join(
+        f"<li>{place}: {escape(wedge.words(label))}: {escape(captions[label])}</li>"
+        for place, label in enumerate(wedge.variants)
+        if label not in ranked
+    )
+    return f"<ul>{lines}</ul>" if lines else ""
+
+
+def _table(wedge: Wedge, ranked: Mapping[str, Drawn], order: Order) -> ScoreTable:
+    """The finished runs, best first."""
+    heads, places = ["Number", "Run", "Error", "Overlap", "Amount", "Time"], list(wedge.variants)
+    more = order.name not in _SHOWN
+    rows: list[list[Cell]] = []
+    for label, run in ranked.items():
+        metrics, score = run.metrics, run.score
         amounts = [key["mass_ratio"] for key in metrics["keyframes"] if key["frame"] == score.frame]
         amount = percent(amounts[0]) if len(amounts) == 1 else None
-        rows.append([wedge.words(label), plain(score.error), plain(score.iou), amount, duration(metrics["seconds"])])
-    return ScoreTable(["Run", "Error", "Overlap", "Amount", "Time"], rows)
+        row: list[Cell] = [str(places.index(label)), wedge.words(label), plain(score.error), plain(score.iou)]
+        row += [amount, duration(metrics["seconds"])]
+        rows.append([*row, plain(run.number)] if more else row)
+    return ScoreTable([*heads, *([order.name] if more else [])], rows)

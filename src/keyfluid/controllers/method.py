@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from keyfluid.controllers.shell import Checkpoint, Shell
+from keyfluid.errors import KeyfluidError
 from keyfluid.problem import FrameRecord, Problem
 
 
@@ -30,6 +31,14 @@ class OtherRun:
     checkpoint: Checkpoint
     finished: bool
     record: Callable[[int], FrameRecord]
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Workers of other machines: how many, and the memory that each may use."""
+
+    count: int
+    memory_bytes: int
 
 
 OtherRuns = Callable[[str], OtherRun]
@@ -76,6 +85,13 @@ class Method(ABC):
     @abstractmethod
     def run(self, plan: Plan, shell: Shell) -> None:
         """Simulate from `shell.restored` or the start to the last frame; raise Stopped to end early."""
+
+    def shared(self, plan: Plan, workers: Workers) -> Plan:
+        """The same plan for workers that `shell.hire` gets; raises where a method has nothing that others could do."""
+        raise KeyfluidError(
+            '--cluster: one run is spread over workers only with control.schedule = "shooting"; remove --cluster, '
+            "or use it with keyfluid wedge"
+        )
 
     def trial(self, plan: Plan, shell: Shell) -> None:
         """Begin the run for the run-time estimate alone: report progress until the shell asks to stop."""

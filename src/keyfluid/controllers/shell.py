@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from keyfluid.crew import Hire
 from keyfluid.problem import FrameRecord
 from keyfluid.problem.kept import Meta
 from keyfluid.tables import Table
@@ -54,6 +55,11 @@ class Shell(Watcher, Protocol):
     def restored(self) -> Checkpoint | None:
         """Where to go on; None: from the start. After `resume --from F` it holds the state of frame F, with its
         `memory` and "frame" in meta; a method that can't go on from a frame says so (`begins_from_frames`)."""
+        ...
+
+    @property
+    def hire(self) -> Hire | None:
+        """Gets workers of other machines (`run --cluster`); None: there are only processes of this one."""
         ...
 
     def frame(self, record: FrameRecord) -> None:

@@ -20,7 +20,7 @@ _ICONS = {
     "play": ("Play or pause", "M5 3l8 5-8 5z"),
     "on": ("Next frame", "M11 3v10M4 3l5 5-5 5"),
 }
-_VIEWS = {"film": "PlayerFilm", "overlay": "Target over film", "difference": "Difference"}
+_VIEWS = {"film": "Film", "overlay": "Target over film", "difference": "Difference"}
 _MOST_JUMPS = 8
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from keyfluid.crew import Crew, serve
+from keyfluid.crew import Answer, LocalCrew, answers, serve
 from keyfluid.io.run.frame_files import FrameFiles
 from keyfluid.runs.frames import Frames
 from keyfluid.runs.pictures import Film, Painter, packed_picture
@@ -56,9 +56,9 @@ def _draw_by_crew(film: Film, store: FrameFiles, indices: list[int], count: int,
     size = _TOGETHER if film.painter.draws_markers else 1
     parts = [tuple(indices[first : first + size]) for first in range(0, len(indices), size)]
     job = _Job(problem, film.painter.size, to_read)
-    crew = Crew("keyfluid.runs.drawing", min(count, len(parts)), check, job)
+    crew = LocalCrew("keyfluid.runs.drawing", min(count, len(parts)), check, job)
     try:
-        for part, pictures in zip(parts, crew.answers(parts)):
+        for part, pictures in zip(parts, answers(crew, parts)):
             for index, packed in zip(part, pictures):
                 film.take(index, packed)
     finally:
@@ -95,8 +95,13 @@ class _Worker:
         return packed
 
 
+def worker() -> Answer:
+    """Answers tasks (keyfluid/crew.py)."""
+    return _Worker().answer
+
+
 if __name__ == "__main__":
     # Tasks name the classes of the imported module, not of __main__.
     from keyfluid.runs import drawing
 
-    serve(drawing._Worker().answer)
+    serve(drawing.worker())

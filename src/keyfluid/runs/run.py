@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from keyfluid.controllers import controller_for
-from keyfluid.controllers.method import Plan
+from keyfluid.controllers.method import Plan, Workers
 from keyfluid.controllers.shell import Stopped
+from keyfluid.crew import Hire
 from keyfluid.errors import KeyfluidError, SceneError, WorkerDied
 from keyfluid.io.atomic import DiskError
 from keyfluid.io.run.result_file import Result
@@ -36,6 +38,14 @@ from keyfluid.threads import available, set_processes, set_threads
 
 SMALL_GRID = 150_000
 """Cells below which a second thread mostly waits: 128 x 192 took 0.9 s with one and 3 s with two on a busy machine."""
+
+
+class Elsewhere(Protocol):
+    """Workers of other machines (keyfluid/cluster): how many, and what gets them for the run in a folder."""
+
+    @property
+    def workers(self) -> Workers: ...
+    def hiring(self, folder: RunFolder) -> Hire: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,18 +110,21 @@ def run_problem(
     watch: Callable[[RunFolder], SceneWatch] | None = None,
     plan: Plan | None = None,
     announce: Callable[[float], None] | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> RunResult:
     """Run what `build` made of a scene; `watch` makes, of the run's folder, what looks after [control] meanwhile.
 
-    plan: of this problem, where it was made before (`plan_run`)
+    plan: of this problem, where it was made before (`plan_run`, with the same `elsewhere`)
     announce: called before the run with the seconds that it will take, measured on its first frames or iterations
     """
     _keep_apart(problem.scene, folder)
-    plan = plan or plan_run(problem)
+    plan = plan or plan_run(problem, elsewhere)
     place = new_folder(folder, problem.scene, overwrite) if folder is not None else None
     try:
-        expected = {} if announce is None or place is None else _announced(problem, should_stop, announce)
+        hire = elsewhere.hiring(place) if elsewhere is not None and place is not None else None
+        expected = {} if announce is None or place is None else _announced(problem, should_stop, announce, elsewhere)
         shell = RunShell(Recorder(problem, place), Reporter(progress, should_stop, TimeLeft(expected)))
+        shell.hire = hire
     except BaseException:
         if place is not None:
             place.abandon()
@@ -131,19 +144,24 @@ def run_problem(
 
 
 def _announced(
-    problem: BuiltScene, should_stop: Callable[[], bool], announce: Callable[[float], None]
+    problem: BuiltScene,
+    should_stop: Callable[[], bool],
+    announce: Callable[[float], None],
+    elsewhere: Elsewhere | None,
 ) -> dict[str, float]:
     """The seconds of each phase, announced; none where a try fails: the run itself will say what is wrong."""
     with suppress(KeyfluidError, OSError):
-        expected = expected_seconds(problem, plan_run(problem), should_stop)
+        expected = expected_seconds(problem, plan_run(problem, elsewhere), should_stop)
         announce(sum(expected.values()))
         return expected
     return {}
 
 
-def plan_run(problem: BuiltScene) -> Plan:
+def plan_run(problem: BuiltScene, elsewhere: Elsewhere | None = None) -> Plan:
     """What the scene's method will do and take; raises what it can't do. Threads are chosen before it."""
-    return controller_for(problem.method).plan(problem, open_other_run)
+    controller = controller_for(problem.method)
+    plan = controller.plan(problem, open_other_run)
+    return plan if elsewhere is None else controller.shared(plan, elsewhere.workers)
 
 
 def resume(
@@ -154,6 +172,7 @@ def resume(
     threads: int | None = None,
     progress: Listener | None = None,
     should_stop: Callable[[], bool] = lambda: False,
+    elsewhere: Elsewhere | None = None,
 ) -> RunResult:
     """Continue a run that was stopped or killed; the result is bit-identical to an uninterrupted run.
 
@@ -161,6 +180,7 @@ def resume(
     output.keep says.
     accept_changes: continue although the scene, its files or the machine's transforms have changed since the run
     started, where that makes sense; result.json then lists what changed.
+    elsewhere: workers of other machines; the result does not depend on them.
     """
     place = adopted_folder(folder) if accept_changes else RunFolder.open(folder)
     try:
@@ -190,7 +210,9 @@ def resume(
             shell.reporter.say(f"{found.older}; resumed from the checkpoint before it")
         for note in notes:
             shell.note(note)
-        return _go(shell, plan_run(problem))
+        if elsewhere is not None:
+            shell.hire = elsewhere.hiring(place)
+        return _go(shell, plan_run(problem, elsewhere))
     finally:
         place.close()
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from math import inf
 
 from keyfluid.controllers.shell import Checkpoint, Settings
+from keyfluid.crew import Hire
 from keyfluid.errors import KeyfluidError
 from keyfluid.problem import FrameRecord
 from keyfluid.runs.output_costs import output_seconds
@@ -24,12 +25,13 @@ _PATIENCE = 30
 
 
 class RunShell:
-    """watch: who edits [control] meanwhile, and sees each frame."""
+    """watch: who edits [control] meanwhile, and sees each frame; hire: gets workers of other machines."""
 
     def __init__(self, recorder: Recorder, reporter: Reporter) -> None:
         self.recorder, self.reporter = recorder, reporter
         self.preview = Preview(recorder)
         self.watch: SceneWatch | None = None
+        self.hire: Hire | None = None
         self.has_frames, self.checkpoint = recorder.has_frames, recorder.checkpoint
         self._began, self._try_took = time.perf_counter(), 0.0
         self._next_try = _TRIES[1] if reporter.time_left.expected else _TRIES[0]

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Condition, Thread
 
 from keyfluid import __version__
-from keyfluid.crew import Crew
+from keyfluid.crew import LocalCrew, answers
 from keyfluid.errors import KeyfluidError
 from keyfluid.gallery import bundled
 from keyfluid.io.run.layout import RESULT, frame_files
@@ -99,7 +99,7 @@ class Thumbs:
         return "".join(str(stamp(folder / name)) for _, name in named_files(data))
 
     def _draw_all(self) -> None:
-        crew: Crew | None = None
+        crew: LocalCrew | None = None
         while not self._closed:
             with self._wake:
                 if not self._waiting:
@@ -109,11 +109,11 @@ class Thumbs:
                     self._thread = None
                     break
             if crew is None:
-                crew = Crew("keyfluid.studio.thumb_worker", 1, self._check)
+                crew = LocalCrew("keyfluid.studio.thumb_worker", 1, self._check)
             name, task = found
             try:
                 task.target.parent.mkdir(parents=True, exist_ok=True)
-                next(iter(crew.answers([task])))
+                next(answers(crew, [task]))
                 self._tidy(task.target)
             except (KeyfluidError, OSError):
                 if len(self._failed) > _MOST_KEPT:

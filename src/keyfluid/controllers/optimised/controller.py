@@ -9,7 +9,7 @@ is made, so that there is a preview from the first minute on.
 
 from __future__ import annotations
 
-from keyfluid.controllers.method import Method, OtherRuns, Plan
+from keyfluid.controllers.method import Method, OtherRuns, Plan, Workers
 from keyfluid.controllers.optimised.edited import own_forces
 from keyfluid.controllers.optimised.forces import JoinedForces
 from keyfluid.controllers.optimised.minimise import Entry, WindowSearch, solve_window
@@ -40,6 +40,13 @@ class OptimisedKeyframes(Method):
 
     def plan(self, problem: Problem, other_runs: OtherRuns) -> OptimisedPlan:
         return make_plan(problem, other_runs)
+
+    def shared(self, plan: Plan, workers: Workers) -> OptimisedPlan:
+        """The windows of shooting."""
+        assert isinstance(plan, OptimisedPlan)
+        if plan.settings.schedule != "shooting":
+            super().shared(plan, workers)
+        return make_plan(plan.problem, plan.other_runs, workers)
 
     def run(self, plan: Plan, shell: Shell) -> None:
         assert isinstance(plan, OptimisedPlan)

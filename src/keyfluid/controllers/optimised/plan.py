@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from keyfluid.controllers.method import OtherRuns, Plan
+from keyfluid.controllers.method import OtherRuns, Plan, Workers
 from keyfluid.controllers.optimised.evaluation import memory_plan, optimiser_bytes
 from keyfluid.controllers.optimised.layers import plan_layers
 from keyfluid.controllers.optimised.position import require_start, windows_of
@@ -30,11 +30,11 @@ class OptimisedPlan(Plan):
     other_runs: OtherRuns
 
 
-def make_plan(problem: Problem, other_runs: OtherRuns) -> OptimisedPlan:
-    """Raises what can't be done."""
+def make_plan(problem: Problem, other_runs: OtherRuns, elsewhere: Workers | None = None) -> OptimisedPlan:
+    """Raises what can't be done; elsewhere: workers of other machines that solve the windows of shooting."""
     settings, workers = SearchNumbers.of(problem), 1
     if settings.schedule == "shooting":
-        workers, settings = share_memory(problem, settings)
+        workers, settings = share_memory(problem, settings, elsewhere)
     windows = _windows(problem, settings)
     stages = [plan_stages(problem, settings, window) for window in windows]
     memory = [memory_plan(found[-1], settings) for found in stages]
@@ -43,7 +43,7 @@ def make_plan(problem: Problem, other_runs: OtherRuns) -> OptimisedPlan:
         require_start(other_runs(settings.start), kept, plan_stages(problem, settings, kept[-1]))
     return OptimisedPlan(
         problem=problem,
-        memory_bytes=workers * max(plan.total_bytes for plan in memory),
+        memory_bytes=(workers if elsewhere is None else 1) * max(plan.total_bytes for plan in memory),
         stored_bytes=_stored_bytes(stages, settings),
         kept_bytes=_kept_bytes(problem, settings, stages),
         lines=_lines(problem, settings, stages, workers),

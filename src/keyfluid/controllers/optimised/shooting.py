@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from keyfluid.controllers.method import Workers
 from keyfluid.controllers.optimised.edited import own_forces
 from keyfluid.controllers.optimised.evaluation import SHARE, Goal, memory_plan
 from keyfluid.controllers.optimised.forces import JoinedForces
@@ -27,7 +28,7 @@ from keyfluid.controllers.optimised.layers import keyframes_at_rest, plan_layers
 from keyfluid.controllers.optimised.replay import replay
 from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controllers.optimised.stages import Stage, plan_stages
-from keyfluid.controllers.optimised.window_task import WindowFound, WindowTask
+from keyfluid.controllers.optimised.window_task import WindowFound, WindowJob, WindowTask
 from keyfluid.controllers.optimised.windows import Window
 from keyfluid.controllers.optimised.workers import Solver, solving
 from keyfluid.controllers.shell import Checkpoint, Shell
@@ -84,7 +85,8 @@ class Shooting:
         if now.closing and before is None:  # all that a finished run keeps
             replay(self.problem, self.shell, self._forces(now, now.found), final=self.problem.frames)
             return
-        with solving(self.workers, lambda: self.shell.stop_requested) as solve:
+        job, shell = WindowJob(self.problem, self.settings), self.shell
+        with solving(job, self.workers, lambda: shell.stop_requested, shell.hire) as solve:
             while not now.closing:
                 self._solve(before, now, solve)
                 seam = self._seam(now)
@@ -138,7 +140,7 @@ class Shooting:
         return self._search(window, start, goal, guess.ravel())
 
     def _search(self, window: Window, start: State | None, goal: Goal | None, guess: np.ndarray | None) -> WindowTask:
-        return WindowTask(self.problem, self.settings, window, start, goal, guess, self._wanted(window))
+        return WindowTask(window, start, goal, guess, self._wanted(window))
 
     def _wanted(self, window: Window) -> tuple[int, ...]:
         """The window's ends, and where the other layer is cut."""
@@ -244,9 +246,14 @@ def only_forces_of_rounds(last: Checkpoint) -> Checkpoint:
     return Checkpoint(arrays, {"round": closing.number, "closing": True, "found": found})
 
 
-def share_memory(problem: Problem, settings: SearchNumbers) -> tuple[int, SearchNumbers]:
+def share_memory(
+    problem: Problem, settings: SearchNumbers, elsewhere: Workers | None = None
+) -> tuple[int, SearchNumbers]:
     """How many windows may be solved at once, one thread each, and the settings with each one's share of memory."""
     windows = plan_layers(problem, settings.span)
+    if elsewhere is not None:
+        budget = settings.budget if settings.budget is not None else int(SHARE * elsewhere.memory_bytes)
+        return min(elsewhere.count, max(map(len, windows))), replace(settings, budget=budget)
     need = max(
         memory_plan(plan_stages(problem, settings, window)[-1], replace(settings, budget=None)).total_bytes
         for window in windows[0] + windows[1]

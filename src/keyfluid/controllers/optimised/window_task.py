@@ -19,6 +19,14 @@ from keyfluid.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
+class WindowJob:
+    """What all windows of a run have in common."""
+
+    problem: Problem
+    settings: SearchNumbers
+
+
+@dataclass(frozen=True, eq=False)
 class WindowTask:
     """A window from a state (None: the scene's start) to its keyframes and to a goal.
 
@@ -26,8 +34,6 @@ class WindowTask:
     wanted: frames whose states should come back
     """
 
-    problem: Problem
-    settings: SearchNumbers
     window: Window
     start: State | None
     goal: Goal | None
@@ -71,12 +77,12 @@ class _Course(Watch):
         self.evaluations += state.evaluations
 
 
-def solve(task: WindowTask, stop: Callable[[], bool] = lambda: False) -> WindowFound:
+def solve(job: WindowJob, task: WindowTask, stop: Callable[[], bool] = lambda: False) -> WindowFound:
     """Minimise, stage by stage; raises Stopped between two iterations when asked to stop."""
-    stages = plan_stages(task.problem, task.settings, task.window)
+    stages = plan_stages(job.problem, job.settings, task.window)
     entry = Entry(0, stages[0].control.zeros()) if task.guess is None else Entry(len(stages) - 1, task.guess)
     course = _Course(stop)
-    x = solve_window(WindowSearch(stages, task.settings, task.start, task.goal), entry, course).best.x
+    x = solve_window(WindowSearch(stages, job.settings, task.start, task.goal), entry, course).best.x
     errors = course.evaluation.errors
     states = course.evaluation.states(x, task.wanted)
     return WindowFound(x, states, tuple(course.points), course.iterations, course.evaluations, errors)

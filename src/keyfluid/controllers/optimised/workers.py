@@ -1,7 +1,7 @@
-"""Windows that do not depend on each other, each in a process of its own with one thread (keyfluid/crew.py).
+"""Windows that do not depend on each other, each solved by a worker with one thread (keyfluid/crew.py).
 
-A worker also looks between two iterations whether its parent is gone. Bits do not depend on the number of workers: a
-task says all.
+A worker also looks between two iterations whether somebody still waits for it. Bits do not depend on the workers, nor
+on their number: job and task say all.
 """
 
 from __future__ import annotations
@@ -9,36 +9,55 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from keyfluid.controllers.optimised.window_task import WindowFound, WindowTask, solve
+from keyfluid.controllers.optimised.window_task import WindowFound, WindowJob, WindowTask, solve
 from keyfluid.controllers.shell import Stopped
-from keyfluid.crew import Crew, serve
+from keyfluid.crew import Answer, Crew, Hire, LocalCrew, answers, serve
+
+MODULE = "keyfluid.controllers.optimised.workers"
 
 Solver = Callable[[Sequence[WindowTask]], Iterator[WindowFound]]
 
 
 @contextmanager
-def solving(count: int, stop: Callable[[], bool]) -> Iterator[Solver]:
-    """A function that solves tasks and gives what they found in their order; with one worker, in this process."""
-    if count <= 1:
-        yield lambda tasks: (solve(task, stop) for task in tasks)
+def solving(job: WindowJob, count: int, stop: Callable[[], bool], hire: Hire | None = None) -> Iterator[Solver]:
+    """A function that solves tasks and gives what they found in their order.
+
+    count: processes of this machine; with one, tasks are solved in this process
+    hire: gets workers elsewhere instead
+    """
+    if hire is None and count <= 1:
+        yield lambda tasks: (solve(job, task, stop) for task in tasks)
         return
 
     def check() -> None:
         if stop():
             raise Stopped
 
-    crew = Crew("keyfluid.controllers.optimised.workers", count, check)
+    crew: Crew = LocalCrew(MODULE, count, check, job) if hire is None else hire(MODULE, check, job)
     try:
-        yield crew.answers
+        yield lambda tasks: answers(crew, tasks)
     finally:
         crew.dismiss()
 
 
-def _solved(task: WindowTask, abandoned: Callable[[], bool]) -> WindowFound | None:
-    with suppress(Stopped):
-        return solve(task, abandoned)
-    return None
+class _Worker:
+    """Takes a job, then solves windows."""
+
+    _job: WindowJob
+
+    def answer(self, task: WindowJob | WindowTask, abandoned: Callable[[], bool]) -> WindowFound | None:
+        if isinstance(task, WindowJob):
+            self._job = task
+            return None
+        with suppress(Stopped):
+            return solve(self._job, task, abandoned)
+        return None
+
+
+def worker() -> Answer:
+    """Answers tasks (keyfluid/crew.py)."""
+    return _Worker().answer
 
 
 if __name__ == "__main__":
-    serve(_solved)
+    serve(worker())

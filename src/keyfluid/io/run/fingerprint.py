@@ -61,7 +61,7 @@ class Fingerprint:
         content = json.dumps({"format": _NAMED, "scene": simulated, "transforms": BACKEND}, sort_keys=True)
         name = hashlib.sha256(content.encode("utf-8")).hexdigest()[:_NAME_LENGTH]
         precision = str(scene.get("simulation", {}).get("precision", "float32"))
-        return cls(name, simulated, precision, BACKEND, package, _packages(), *_processor())
+        return cls(name, simulated, precision, BACKEND, package, packages(), *processor())
 
     @classmethod
     def read(cls, header: Mapping[str, Any]) -> Fingerprint:
@@ -158,7 +158,8 @@ def _said(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _packages() -> dict[str, str]:
+def packages() -> dict[str, str]:
+    """Versions of the packages that compute."""
     found = {}
     for name in _PACKAGES:
         try:
@@ -168,7 +169,8 @@ def _packages() -> dict[str, str]:
     return found
 
 
-def _processor() -> tuple[str, tuple[str, ...]]:
+def processor() -> tuple[str, tuple[str, ...]]:
+    """Its name, and its features that decide which instructions kernels use."""
     import llvmlite.binding as llvm
 
     features = llvm.get_host_cpu_features()

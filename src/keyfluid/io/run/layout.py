@@ -1,7 +1,7 @@
 """Names of the files in the folder of a run; other modules ask here.
 
 .keyfluid  scene.toml  result.json  frames/0000.npz  checkpoint*.npz  changes.json
-strip.png  report.html  latest.png  video.*  and sequences: vdb/NAME.1001.vdb  png/  ply/  mesh/
+strip.png  report.html  latest.png  video.*  and sequences: vdb/NAME.1001.vdb  png/  ply/  mesh/  while it runs: .crew/
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ FILES = (SCENE, RESULT, LAST, BEFORE, STRIP, REPORT, WEBP, GIF, MP4, LATEST, CHA
 FRAMES, VDB, PNG, PLY, MESH = "frames", "vdb", "png", "ply", "mesh"
 FOLDERS = {FRAMES: "npz", VDB: "vdb", PNG: "png", PLY: "ply", MESH: "ply"}
 """Folders of a run, and how the files in them end."""
+
+
+CREW = ".crew"
+"""Folder of what a run and its workers on other machines exchange while they work (keyfluid/cluster)."""
 
 
 def scene_file(folder: Path) -> Path:

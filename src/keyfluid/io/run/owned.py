@@ -17,6 +17,7 @@ from typing import Any
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.atomic import DiskError, flush_folder, part_of
+from keyfluid.io.run.layout import CREW
 from keyfluid.io.run.record import MARKER, Record
 
 LITTER = {".DS_Store", "Thumbs.db", "desktop.ini"}
@@ -24,6 +25,10 @@ LITTER = {".DS_Store", "Thumbs.db", "desktop.ini"}
 
 _SHOWN = 3
 _UNKNOWN = -1
+
+
+class FolderLocked(KeyfluidError):
+    """Another process is writing to a folder."""
 
 
 class OwnedFolder:
@@ -88,7 +93,7 @@ class OwnedFolder:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(handle)
-            raise KeyfluidError(f"{self.path}: another keyfluid process is writing there; wait until it ends") from None
+            raise FolderLocked(f"{self.path}: another keyfluid process is writing there; wait until it ends") from None
         except OSError:
             pass  # a file system without locks
         self._lock = handle
@@ -193,11 +198,16 @@ class OwnedFolder:
         return sorted(inside, key=lambda folder: -len(folder.parts))
 
     def sweep(self) -> None:
-        """Remove what a killed process was writing; what it had written stays ours."""
+        """Remove what a killed process was writing or exchanged with workers; what it had written stays ours."""
         for name in [MARKER, *(name for name, size in self.record.files.items() if size is None)]:
             left = part_of(self.path / name)
             if self._is_inside(left) and not left.is_symlink() and left.is_file():
                 left.unlink()
+        exchanged = [name for name in self.record.files if name.startswith(f"{CREW}/")]
+        for name in exchanged:
+            self.remove(name)
+        for folder in sorted({name.rpartition("/")[0] for name in exchanged} | {CREW}, key=len, reverse=True):
+            self.remove_empty(folder)
 
     def settle(self) -> None:
         """List the sizes of all files that may be written again."""
