@@ -191,6 +191,31 @@ def test_a_variant_that_fails_is_in_the_table_with_its_line(keyfluid, tmp_path):
     assert bad[1]["error"].split(";")[0] in (folder / "index.html").read_text()
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_json_says_which_runs_begin_and_how_they_end(keyfluid, tmp_path, jobs):
+    """One after the other and by processes: a line before each run and one after it, then the end of all."""
+    scene, folder = tmp_path / "tiny.toml", tmp_path / "w"
+    scene.write_text(SCENE)
+    code, out, err = keyfluid("wedge", scene, f"{FAULTY},[0.2,0.0]", "-o", folder, "--json", "--jobs", jobs)
+    lines = [json.loads(line) for line in out.splitlines()]
+    begins, ends = ([line for line in lines if line["event"] == name] for name in ("variant", "variant_end"))
+    assert code == 1
+    assert [line["number"] for line in begins] == [0, 1, 2]
+    assert [line["done"] for line in begins] == ([0, 1, 2] if jobs == 1 else [0, 0, 1])
+    assert all(line["total"] == 3 and (folder / line["label"]).is_dir() for line in begins)
+    assert [line["folder"] for line in begins] == [str(folder / line["label"]) for line in begins]
+    assert [line["done"] for line in ends] == [1, 2, 3]
+    good = {line["number"]: line["sorted_by"] for line in ends if "fault" not in line}
+    (bad,) = (line for line in ends if "fault" in line)
+    assert bad["number"] == 1
+    end, error = lines[-2:]
+    assert (end["event"], end["folder"]) == ("wedge", str(folder))
+    assert [score["error"] for score in end["scores"].values()] == sorted(good.values())
+    assert end["faults"] == {bad["label"]: bad["fault"]}
+    assert (error["event"], error["message"]) == ("error", f"{bad['label']}: {bad['fault']}")
+    assert f"keyfluid: {error['message']}" in err.splitlines()
+
+
 def test_what_has_finished_is_not_run_again(keyfluid, tmp_path):
     """Some of a wedge as a farm runs it, then all of it: each variant once, and the tables grow."""
     scene = tmp_path / "tiny.toml"
