@@ -1,0 +1,36 @@
+"""[control] of `method = "guided"`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from keyfluid.tables import File, Positive, Table, number, whole
+
+RESOLVED = 0.25
+"""Waves per cell of the solved run that it resolves well: four cells to a wave."""
+
+
+class GuidedSettings(Table):
+    """A finer film of a solved run [after Nielsen & Bridson 2011; Inglis et al. 2017]: its long waves, and free short
+    ones. `keyfluid upres` writes such a scene."""
+
+    method: Literal["guided"] = Field(
+        ...,
+        description="the long waves of the air are those of another run, up to its last keyframe; short waves, "
+        "buoyancy, sources and bodies are simulated on this scene's grid",
+    )
+    run: File = Field(..., description="folder of the solved run: finished, of smoke, with keyframes")
+    cutoff: Positive | None = Field(
+        default=None,
+        description="waves along the longest side up to which the air follows the run; default: a quarter of the "
+        "run's cells, four cells to a wave",
+    )
+    strength: Annotated[float, number(above=0, at_most=1)] = Field(
+        default=1.0, description="share of a long wave's gap that is closed in each frame; 1: replaced, less: pulled"
+    )
+    release: Annotated[int, whole(0)] = Field(
+        default=6,
+        description="frames after the last keyframe and its hold over which guiding fades, before the smoke is free",
+    )
