@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import typer
 
-from keyfluid.cli import check_command, folder_commands, run_commands, scene_commands
+from keyfluid.cli import check_command, folder_commands, run_commands, scene_commands, upres_command
 from keyfluid.errors import KeyfluidError
 
 app = typer.Typer(
@@ -40,6 +40,7 @@ def _top(
 
 COMMANDS: tuple[Callable[..., None], ...] = (
     run_commands.run, run_commands.resume, run_commands.gallery, run_commands.wedge, run_commands.demo,
+    upres_command.upres,
     scene_commands.new, folder_commands.show, folder_commands.render, folder_commands.export,
     folder_commands.tidy,
     check_command.check, scene_commands.schema,

@@ -70,7 +70,7 @@ def run(
     loaded = _previewed(load_scene(scene, sets), preview)
     watched = (scene, sets) if watch else None
     folder = output or Path("out") / loaded.name
-    _finish(*_run_scene(loaded, folder, threads, overwrite, as_json, watched), as_json)
+    finish(*run_scene(loaded, folder, threads, overwrite, as_json, watched), as_json)
 
 
 def resume(
@@ -91,7 +91,7 @@ def resume(
             folder, from_frame=from_frame, accept_changes=accept_changes, threads=threads, progress=display,
             should_stop=stop,
         )  # fmt: skip
-    _finish(result, folder, as_json)
+    finish(result, folder, as_json)
 
 
 def gallery(
@@ -153,9 +153,9 @@ def wedge(
     with owned_folder(folder, "wedge") as owned:
         for label, variant in scenes.items():
             print(f"{label}:", file=sys.stderr)
-            result, place = _run_scene(variant, folder / label, threads, overwrite, as_json)
+            result, place = run_scene(variant, folder / label, threads, overwrite, as_json)
             if not result.finished:
-                _finish(result, place, as_json)
+                finish(result, place, as_json)
             results[label] = result
         scores = scores_of(results, frame)
         with owned.writing("wedge.png") as path:
@@ -178,7 +178,7 @@ def demo(
     from keyfluid.scenes import load_scene
 
     loaded = load_scene(_bundled_scene("spectral_word"), ["control.iterations=60"])
-    _finish(*_run_scene(loaded, output / loaded.name, None, True, False), False)
+    finish(*run_scene(loaded, output / loaded.name, None, True, False), False)
 
 
 def bundled() -> dict[str, Path]:
@@ -217,7 +217,7 @@ def _previewed(scene: Scene, resolution: int | None) -> Scene:
     return preview(scene, resolution or max(16, scene.domain.resolution // 2), draft=True)
 
 
-def _run_scene(
+def run_scene(
     scene: Scene,
     folder: Path,
     threads: int | None,
@@ -225,6 +225,7 @@ def _run_scene(
     as_json: bool,
     watched: tuple[Path, Sequence[str]] | None = None,
 ) -> tuple[RunResult, Path]:
+    """Build, announce and run a scene into a folder, with progress and Ctrl-C."""
     from keyfluid.cli.progress import Display, StopSwitch
     from keyfluid.runs.compiling import when_compiling
     from keyfluid.runs.estimate import compiling_line, estimate
@@ -262,7 +263,7 @@ def _run_scene(
         return run_problem(problem, folder, overwrite, display, stop, watch, plan, announce), folder
 
 
-def _finish(result: RunResult, folder: Path, as_json: bool) -> None:
+def finish(result: RunResult, folder: Path, as_json: bool) -> None:
     """Print how the run ended; a stopped run exits with 130."""
     if as_json:
         print(json.dumps({"event": "result", "folder": str(folder), **result.metrics}))
