@@ -67,10 +67,14 @@ def run(
     from keyfluid.scenes import load_scene
 
     sets = [*(set_ or ()), *([f"control.start={json.dumps(str(start.absolute()))}"] if start is not None else [])]
-    loaded = _previewed(load_scene(scene, sets), preview)
+    loaded = previewed(load_scene(scene, sets), preview)
     watched = (scene, sets) if watch else None
     folder = output or Path("out") / loaded.name
     finish(*run_scene(loaded, folder, threads, overwrite, as_json, watched), as_json)
+    if loaded.upres is not None:
+        from keyfluid.runs.upres import film_folder, upres_scene
+
+        finish(*run_scene(upres_scene(folder), film_folder(folder), threads, True, as_json), as_json)
 
 
 def resume(
@@ -91,7 +95,7 @@ def resume(
             folder, from_frame=from_frame, accept_changes=accept_changes, threads=threads, progress=display,
             should_stop=stop,
         )  # fmt: skip
-    finish(result, folder, as_json)
+    finish(result, result.folder or folder, as_json)
 
 
 def gallery(
@@ -142,7 +146,7 @@ def wedge(
     first = load_scene(scene, set_ or ())
     folder = output or Path("out") / f"{first.name}_wedge"
     scenes = {
-        label: _previewed(load_scene(scene, [*(set_ or ()), *sets]), preview) for label, sets in wanted.variants.items()
+        label: previewed(load_scene(scene, [*(set_ or ()), *sets]), preview) for label, sets in wanted.variants.items()
     }
     least = min(variant.time.frames for variant in scenes.values())
     if frame is not None and frame > least:
@@ -209,7 +213,8 @@ def _hanging(text: str, indent: int) -> str:
     return textwrap.fill(text, max(shutil.get_terminal_size().columns, 2 * indent), subsequent_indent=" " * indent)
 
 
-def _previewed(scene: Scene, resolution: int | None) -> Scene:
+def previewed(scene: Scene, resolution: int | None) -> Scene:
+    """The scene as --preview asks for it."""
     from keyfluid.scenes import preview
 
     if resolution is None:

@@ -4,33 +4,94 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from keyfluid.controllers.guided.settings import RESOLVED, GuideNumbers
 from keyfluid.errors import KeyfluidError
+from keyfluid.io.run.result_file import KeyScore
 from keyfluid.io.run.run_folder import RunFolder
+from keyfluid.problem import Problem
 from keyfluid.scenes import Scene, load_scene, scene_from
 from keyfluid.scenes.schema.load import dump_data
+from keyfluid.scenes.schema.upres import Upres
 
-_ASKED = ("edit", "picture", "flow")
-"""Tables that only a search reads."""
+_ONLY_SEARCHED = ("edit", "picture", "flow", "upres")
+"""Tables that the film's scene does not have: only a search reads them."""
+
+LEAST_VORTICITY = 4.0
+"""Confinement of a film whose run has less, 1/s; docs/upres.md has pictures."""
 
 
-def upres_scene(folder: str | Path, factor: int, overrides: Sequence[str] = ()) -> Scene:
-    """The scene of the run in `folder` on a grid of `factor` times the cells per axis, guided by that run.
+def film_folder(folder: Path) -> Path:
+    """Where the film of a run with [upres] goes."""
+    return folder / "upres"
 
-    Sources, bodies and keyframes are drawn again on the fine grid. Steps: half as many more per frame as cells.
+
+def upres_scene(
+    folder: str | Path, factor: int | None = None, overrides: Sequence[str] = (), polish: int | None = None
+) -> Scene:
+    """The scene of the run in `folder` on a finer grid, guided by that run, or polished.
+
+    Sources, bodies and keyframes are drawn again on the fine grid. What is not given is as [upres] of the run's scene
+    says; overrides: keys of the film's scene.
     """
     place = RunFolder.find(folder)
     solved = load_scene(place.scene_file)
-    if solved.control.method in ("none", "guided"):
-        raise KeyfluidError(
-            f'{place.path}: is a run of method "{solved.control.method}"; give the run of a method that steers smoke'
-        )
+    _require_solved(place, solved)
+    table = solved.upres or Upres()
+    factor, polish = factor or table.factor, table.polish if polish is None else polish
+    path = str(place.path.absolute())
     data = dump_data(solved)
+    for name in _ONLY_SEARCHED:
+        data.pop(name, None)
     data["name"] = f"{solved.name}_x{factor}"
     data["domain"]["resolution"] = factor * solved.domain.resolution
-    steps = solved.time.steps_per_frame
-    data["time"]["steps_per_frame"] = steps if steps == "auto" else int(steps) * max(1, factor // 2)
-    data["control"] = {"method": "guided", "run": str(place.path.absolute())}
-    for name in _ASKED:
-        data.pop(name, None)
+    before = solved.time.steps_per_frame
+    steps = table.steps or (before if before == "auto" else int(before) * max(1, factor // 2))
+    data["time"]["steps_per_frame"] = steps
+    smoke = data["smoke"]
+    least = max(smoke["vorticity"], LEAST_VORTICITY)
+    smoke["vorticity"] = least if table.vorticity is None else table.vorticity
+    smoke["buoyancy"] = smoke["buoyancy"] if table.buoyancy is None else table.buoyancy
+    data["control"] = _polished(path, solved, table, polish, steps) if polish else _guided(path, table)
     return scene_from(data, None, overrides)
+
+
+def solved_scores(problem: Problem) -> list[KeyScore]:
+    """How well the run that a film follows met its keyframes; empty for other scenes, and where it is gone."""
+    control = problem.control
+    followed = getattr(control, "start", None) if getattr(control, "handover", None) == "air" else None
+    folder = getattr(control, "run", followed)
+    if folder is None:
+        return []
+    try:
+        result = RunFolder.find(folder).result()
+    except KeyfluidError:
+        return []
+    return [] if result is None else result["keyframes"]
+
+
+def _require_solved(place: RunFolder, solved: Scene) -> None:
+    method = solved.control.method
+    if solved.liquid is not None:
+        raise KeyfluidError(f"{place.path}: is a run of a liquid; give a run of smoke")
+    if method in ("none", "guided") or not solved.keyframe:
+        what = f'method "{method}"' if method in ("none", "guided") else "a scene without keyframes"
+        raise KeyfluidError(f"{place.path}: is a run of {what}; give a run that steers smoke to keyframes")
+    if place.finished is None:
+        raise KeyfluidError(f"{place.path}: is not finished; finish it first: keyfluid resume {place.path}")
+    place.require_frames()
+
+
+def _guided(path: str, table: Upres) -> dict[str, Any]:
+    shared = {name: getattr(table, name) for name in GuideNumbers.model_fields}
+    return {"method": "guided", "run": path, **{name: value for name, value in shared.items() if value is not None}}
+
+
+def _polished(path: str, solved: Scene, table: Upres, polish: int, steps: int | str) -> dict[str, Any]:
+    """A search over the long waves of the fine grid, one set of unknowns per frame."""
+    cutoff = table.cutoff or RESOLVED * solved.domain.resolution
+    return {
+        "method": "spectral", "start": path, "handover": "air", "cutoff": cutoff, "iterations": polish, "coarse": 0,
+        "gamma": "none", "window": steps if isinstance(steps, int) else 1,
+    }  # fmt: skip

@@ -8,10 +8,12 @@ are the solved run's, so smoke arrives where it did; what is shorter is this gri
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from keyfluid.boundary import Boundary
 from keyfluid.controllers.guided.air import SolvedAir
+from keyfluid.controllers.guided.eddies import Eddies
 from keyfluid.controllers.guided.settings import RESOLVED, GuidedSettings
 from keyfluid.controllers.march import march
 from keyfluid.controllers.method import Method, OtherRun, OtherRuns, Plan
@@ -20,20 +22,23 @@ from keyfluid.errors import SceneError
 from keyfluid.fluids.smoke.fluid import SmokeFluid
 from keyfluid.fluids.smoke.steps import SmokeSteps
 from keyfluid.grid import Kind
+from keyfluid.models.state import State
 from keyfluid.operators.guide import Guide
 from keyfluid.operators.long_waves import LongWaves
-from keyfluid.problem import Problem
+from keyfluid.problem import Advance, Clock, Problem
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GuidedPlan(Plan):
-    """cutoff: waves per metre; last: the frame after which guiding fades; release: frames that it fades over."""
+    """cutoff: waves per metre; last: the frame after which guiding fades; release: frames that it fades over;
+    turbulence: see eddies.py."""
 
     other: OtherRun
     cutoff: float
     strength: float
     last: int
     release: int
+    turbulence: float
 
     @classmethod
     def of(cls, problem: Problem, other_runs: OtherRuns) -> GuidedPlan:
@@ -51,10 +56,11 @@ class GuidedPlan(Plan):
         keys = other.problem.keyframes
         last = min(max((key.frame + key.hold for key in keys), default=other.problem.frames), problem.frames)
         faces = problem.grid.value_count(Kind.FACES) * problem.dtype.itemsize
+        steps = problem.steps_per_frame or 1
         line = f"guided by {other.folder}: {waves:g} waves along the longest side, up to frame {last}"
         return cls(
-            problem=problem, memory_bytes=2 * faces, lines=[line], other=other, cutoff=waves / longest,
-            strength=settings.strength, last=last, release=settings.release,
+            problem=problem, memory_bytes=(3 + steps) * faces, lines=[line], other=other, cutoff=waves / longest,
+            strength=settings.strength, last=last, release=settings.release, turbulence=settings.turbulence,
         )  # fmt: skip
 
     def strength_at(self, time: float, dt: float) -> float:
@@ -76,7 +82,21 @@ class Guided(Method):
         assert isinstance(plan, GuidedPlan)
         if shell.restored is None:
             shell.count(evaluations=1)
-        march(plan.problem, shell, guided_steps(plan).advance)
+        march(plan.problem, shell, guided_advance(plan))
+
+
+def guided_advance(plan: GuidedPlan) -> Callable[[State, Clock], Advance]:
+    """Steps of the scene's smoke, whose long waves are the solved run's, with eddies of its own."""
+    steps = guided_steps(plan)
+    if plan.turbulence == 0:
+        return steps.advance
+    eddies = Eddies(plan.problem, plan.cutoff, plan.turbulence)
+
+    def advance(state: State, clock: Clock) -> Advance:
+        """Eddies are part of the film, not a control force to be kept with it."""
+        return replace(steps.advance(state, clock, eddies.force(state, clock.time)), force=None)
+
+    return advance
 
 
 def guided_steps(plan: GuidedPlan) -> SmokeSteps:

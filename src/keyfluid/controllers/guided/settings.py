@@ -1,4 +1,4 @@
-"""[control] of `method = "guided"`."""
+"""[control] of `method = "guided"`, and what of it [upres] has too."""
 
 from __future__ import annotations
 
@@ -6,22 +6,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from keyfluid.tables import File, Positive, Table, number, whole
+from keyfluid.tables import File, Flag, Positive, Table, number, whole
 
 RESOLVED = 0.25
 """Waves per cell of the solved run that it resolves well: four cells to a wave."""
 
 
-class GuidedSettings(Table):
-    """A finer film of a solved run [after Nielsen & Bridson 2011; Inglis et al. 2017]: its long waves, and free short
-    ones. `keyfluid upres` writes such a scene."""
+class GuideNumbers(Table):
+    """How a film follows a solved run, and what it has of its own."""
 
-    method: Literal["guided"] = Field(
-        ...,
-        description="the long waves of the air are those of another run, up to its last keyframe; short waves, "
-        "buoyancy, sources and bodies are simulated on this scene's grid",
-    )
-    run: File = Field(..., description="folder of the solved run: finished, of smoke, with keyframes")
     cutoff: Positive | None = Field(
         default=None,
         description="waves along the longest side up to which the air follows the run; default: a quarter of the "
@@ -33,4 +26,26 @@ class GuidedSettings(Table):
     release: Annotated[int, whole(0)] = Field(
         default=6,
         description="frames after the last keyframe and its hold over which guiding fades, before the smoke is free",
+    )
+    turbulence: Annotated[float, number(at_least=0, at_most=10)] = Field(
+        default=0.15,
+        description="eddies shorter than the cutoff that are stirred up in the smoke, where it moves; 0: none, "
+        "0.15: detail, 0.5: torn edges",
+    )
+
+
+class GuidedSettings(GuideNumbers):
+    """A finer film of a solved run [after Nielsen & Bridson 2011; Inglis et al. 2017]: its long waves, and free short
+    ones. `keyfluid upres` writes such a scene."""
+
+    method: Literal["guided"] = Field(
+        ...,
+        description="the long waves of the air are those of another run, up to its last keyframe; short waves, "
+        "buoyancy, sources and bodies are simulated on this scene's grid",
+    )
+    run: File = Field(..., description="folder of the solved run: finished, of smoke, with keyframes")
+    carriers: Flag = Field(
+        default=False,
+        description="frames keep the velocity of every step, which transported_iou needs, and a run that starts from "
+        "this one; most of the disk space of a large film",
     )
