@@ -18,9 +18,6 @@ from keyfluid.scenes.schema.upres import Upres
 _ONLY_SEARCHED = ("edit", "picture", "flow", "upres")
 """Tables that the film's scene does not have: only a search reads them."""
 
-LEAST_VORTICITY = 4.0
-"""Confinement of a film whose run has less, 1/s; docs/upres.md has pictures."""
-
 
 def film_folder(folder: Path) -> Path:
     """Where the film of a run with [upres] goes."""
@@ -49,10 +46,9 @@ def upres_scene(
     before = solved.time.steps_per_frame
     steps = table.steps or (before if before == "auto" else int(before) * max(1, factor // 2))
     data["time"]["steps_per_frame"] = steps
-    smoke = data["smoke"]
-    least = max(smoke["vorticity"], LEAST_VORTICITY)
-    smoke["vorticity"] = least if table.vorticity is None else table.vorticity
-    smoke["buoyancy"] = smoke["buoyancy"] if table.buoyancy is None else table.buoyancy
+    for name in ("vorticity", "buoyancy"):
+        if getattr(table, name) is not None:
+            data["smoke"][name] = getattr(table, name)
     data["control"] = _polished(path, solved, table, polish, steps) if polish else _guided(path, table)
     return scene_from(data, None, overrides)
 

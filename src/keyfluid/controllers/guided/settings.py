@@ -28,9 +28,9 @@ class GuideNumbers(Table):
         description="frames after the last keyframe and its hold over which guiding fades, before the smoke is free",
     )
     turbulence: Annotated[float, number(at_least=0, at_most=10)] = Field(
-        default=0.15,
+        default=0.1,
         description="eddies shorter than the cutoff that are stirred up in the smoke, where it moves; 0: none, "
-        "0.15: detail, 0.5: torn edges",
+        "0.1: frayed edges, 0.3: torn ones",
     )
 
 

@@ -12,8 +12,8 @@ from keyfluid.tables import Number, whole
 
 
 class Upres(GuideNumbers):
-    """A finer film of the solved run, in its folder `upres`: the run's long waves, and free short ones; `keyfluid upres`
-    makes one of a run without this table (docs/upres.md)."""
+    """A finer film of the solved run, in its folder `upres`: the run's long waves, and free short ones.
+    `keyfluid upres` makes one of a run without this table (docs/upres.md)."""
 
     factor: Annotated[int, whole(1, 64)] = Field(default=4, description="cells per axis, times those of the run")
     steps: Annotated[int, whole(1, 10000)] | None = Field(
@@ -21,7 +21,7 @@ class Upres(GuideNumbers):
         description="of the film per frame; default: those of the run, times half the factor where it is 4 or more",
     )
     vorticity: Rate | None = Field(
-        default=None, description="smoke.vorticity of the film; default: that of the run, and at least 4"
+        default=None, description="smoke.vorticity of the film, such as 10; default: that of the run"
     )
     buoyancy: Number | None = Field(
         default=None,
