@@ -28,8 +28,10 @@ class Guide(LinearOperator):
 
     def forward(self, *inputs: Field) -> Fields:
         (v,) = inputs
-        gap = tuple(goal - now for goal, now in zip(self.towards, self.waves.of(v)))
-        return (v.add_scaled(self.strength, self.waves.field(gap)),)
+        strength, result = v.dtype.type(self.strength), v.copy()
+        gap = tuple(strength * (goal - now) for goal, now in zip(self.towards, self.waves.of(v)))
+        self.waves.add_field(gap, result)
+        return (result,)
 
     def apply(self, *inputs: Field) -> Fields:
         (v,) = inputs

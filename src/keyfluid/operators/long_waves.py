@@ -84,12 +84,15 @@ class LongWaves:
     def field(self, coefficients: Coefficients) -> Field:
         """The velocity that is made of these waves."""
         result = Field.zeros(self.grid, Kind.FACES, self.dtype)
+        self.add_field(coefficients, result)
+        return result
+
+    def add_field(self, coefficients: Coefficients, result: Field) -> None:
+        """The same, added in place."""
         for component, given, matrices in zip(result.components(), coefficients, self._values):
             values = np.ascontiguousarray(given, self.dtype)
             for axis in reversed(range(self.grid.dim)):
-                values = _along(values, axis, matrices[axis])
-            component[...] = values
-        return result
+                values = _along(values, axis, matrices[axis], component if axis == 0 else None)
 
     def transposed(self, velocity: Field) -> Field:
         """The transpose of `field(of(velocity))`: the same where waves are orthogonal on the grid."""
@@ -123,13 +126,15 @@ def _weights(axes: list[AxisWaves], cutoff: float, taper: bool) -> np.ndarray:
     return np.cos(np.pi / 2 * np.clip(2 * share - 1, 0, 1)) ** 2
 
 
-def _along(values: np.ndarray, axis: int, matrices: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """A matrix applied along one axis."""
+def _along(
+    values: np.ndarray, axis: int, matrices: tuple[np.ndarray, np.ndarray], onto: np.ndarray | None = None
+) -> np.ndarray:
+    """A matrix applied along one axis; onto: a contiguous array that the result is added to."""
     matrix, transposed = matrices
     before = math.prod(values.shape[:axis])
     after = math.prod(values.shape[axis + 1 :])
     m, n = matrix.shape
-    out = np.empty(before * m * after, values.dtype)
+    out = np.zeros(before * m * after, values.dtype) if onto is None else onto.reshape(-1)
     if after == 1:
         contract_last(transposed.reshape(-1), values.reshape(-1), before, n, out)
     else:

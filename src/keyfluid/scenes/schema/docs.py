@@ -136,7 +136,7 @@ def scene_format() -> str:
 
 
 def _section(title: str, model: type[BaseModel], remark: str, keys: list[str]) -> list[str]:
-    text = " ".join(filter(None, [(model.__doc__ or "").strip(), remark]))
+    text = " ".join([*(model.__doc__ or "").split(), *remark.split()])
     return [f"## {title}\n", f"{text}\n", _table(model, keys)]
 
 
