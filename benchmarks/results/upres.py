@@ -19,6 +19,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 from _upres_scenes import BODIES, LETTER, QUIET, ROOT, RUNS, WORD, knot, solved
@@ -145,8 +146,8 @@ def full(threads: int) -> None:
 
 KNOBS = {
     "control.turbulence": (0.0, 0.1, 0.3),
-    "smoke.vorticity": (0.0, 10.0, 40.0),
-    "smoke.buoyancy": (0.0, 4.0, 16.0),
+    "smoke.vorticity": (0.0, 10.0, 20.0),
+    "smoke.buoyancy": (0.0, 2.0, 6.0),
 }
 
 
@@ -207,7 +208,7 @@ def bodies(threads: int) -> None:
     )
     print(table([row("solved at 48 x 60", coarse, seconds), row("guided at 192 x 240", fine, fine_seconds)]))
     print(f"\nlargest density inside the obstacle: {inside:g}")
-    jumps = [(b.velocity - a.velocity).norm() for a, b in zip(fine.frames[:-1], fine.frames[1:])]
+    jumps = [(b.velocity - a.velocity).norm() for a, b in pairwise(fine.frames)]
     late, middle = max(jumps[31:]), float(np.median(jumps))
     print(f"largest change of velocity in a frame after the key: {late / middle:.2f} of the median")
     strips("bodies", (coarse, fine), (16, 32, 48))

@@ -46,7 +46,7 @@ BUSY = """
 name = "busy"
 [domain]
 size = [1.0, 1.25]
-resolution = 20
+resolution = 18
 boundary = ["{sides}", "open"]
 [time]
 frames = 6

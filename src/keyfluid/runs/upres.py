@@ -12,6 +12,7 @@ from keyfluid.io.run.result_file import KeyScore
 from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.problem import Problem
 from keyfluid.scenes import Scene, load_scene, scene_from
+from keyfluid.scenes.build.memory import make_grid
 from keyfluid.scenes.schema.load import dump_data
 from keyfluid.scenes.schema.upres import Upres
 
@@ -42,6 +43,7 @@ def upres_scene(
     for name in _ONLY_SEARCHED:
         data.pop(name, None)
     data["name"] = f"{solved.name}_x{factor}"
+    data["domain"]["size"] = list(make_grid(solved).size)  # whole cells of the run, and so of the film
     data["domain"]["resolution"] = factor * solved.domain.resolution
     before = solved.time.steps_per_frame
     steps = table.steps or (before if before == "auto" else int(before) * max(1, factor // 2))

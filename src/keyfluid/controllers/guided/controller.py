@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from keyfluid.boundary import Boundary
 from keyfluid.controllers.guided.air import SolvedAir
 from keyfluid.controllers.guided.eddies import Eddies
@@ -124,7 +126,7 @@ def require_same_world(other: OtherRun, problem: Problem) -> None:
     if not other.finished:
         raise SceneError("control.run", f"{name} is not finished; finish it first: keyfluid resume {name}")
     for key, here, there in (
-        ("domain.size", problem.grid.size, theirs.grid.size),
+        ("domain.size", *(np.round(grid.size, 9).tolist() for grid in (problem.grid, theirs.grid))),
         ("domain.boundary", problem.grid.boundary, theirs.grid.boundary),
         ("time.fps", problem.fps, theirs.fps),
     ):
