@@ -14,9 +14,7 @@ def upres(
     folder: Annotated[Path, typer.Argument(help="The folder of a finished run of smoke.", show_default=False)],
     factor: Annotated[
         int | None,
-        typer.Option(
-            "--factor", min=1, max=64, help="Cells per axis, times the run's; default 4, or as in [upres]."
-        ),
+        typer.Option("--factor", min=1, max=64, help="Cells per axis, times the run's; default 4, or as in [upres]."),
     ] = None,
     polish: Annotated[
         int | None, typer.Option("--polish", min=0, help="Iterations of L-BFGS on the fine grid; default 0.")

@@ -7,7 +7,6 @@ step, and between two middles they are interpolated linearly, so that a film wit
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import OrderedDict
 from itertools import accumulate
 
 import numpy as np
@@ -15,8 +14,6 @@ import numpy as np
 from keyfluid.controllers.method import OtherRun
 from keyfluid.errors import SceneError
 from keyfluid.operators.long_waves import Coefficients, LongWaves
-
-_KEPT = 4
 
 
 class SolvedAir:
@@ -26,7 +23,7 @@ class SolvedAir:
         self._other, self._waves, self._fps = other, waves, other.problem.fps
         self._middles: list[float] = []
         self._places: list[tuple[int, int]] = []
-        self._found: OrderedDict[tuple[int, int], Coefficients] = OrderedDict()
+        self._found: dict[tuple[int, int], Coefficients] = {}
         for frame in range(1, last + 1):
             seconds = [length for length, _ in other.record(frame).carriers]
             if not seconds:
@@ -54,7 +51,7 @@ class SolvedAir:
                 self._found[frame, i] = self._waves.of(velocity.astype(self._waves.dtype))
             frames = sorted({kept for kept, _ in self._found})
             for old in frames[:-2]:
-                self._found = OrderedDict((key, value) for key, value in self._found.items() if key[0] != old)
+                self._found = {key: value for key, value in self._found.items() if key[0] != old}
         return self._found[place]
 
 
