@@ -17,6 +17,7 @@ Times are processor seconds. letter, knobs and cost take a minute or two, knot, 
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -217,9 +218,12 @@ def bodies(threads: int) -> None:
 
 def word(threads: int) -> None:
     coarse, seconds = timed(lambda: solved("word", WORD, threads))
-    fine, fine_seconds = timed(lambda: film("word", 6, threads, "smoke.vorticity=6"))
+    changes = ("smoke.vorticity=6", "output.video=true", "output.size=480")
+    fine, fine_seconds = timed(lambda: film("word", 6, threads, *changes, keep=True))
     print(table([row("solved at 160 x 80", coarse, seconds), row("guided at 960 x 480", fine, fine_seconds)]))
-    strips("word", (coarse, fine), (24, 40))
+    strips("word", (coarse, fine), (24, 40), tile=420)
+    assert fine.folder is not None
+    shutil.copy(fine.folder / "video.webp", ROOT / "docs" / "films" / "upres_word.webp")
 
 
 def knot_film(threads: int) -> None:
@@ -246,11 +250,11 @@ def large(threads: int) -> None:
     volume(threads, 4)
 
 
-def strips(name: str, results: tuple[RunResult, ...], frames: tuple[int, ...]) -> None:
+def strips(name: str, results: tuple[RunResult, ...], frames: tuple[int, ...], tile: int = 260) -> None:
     pictures = [Painter(result.problem, 420).picture(result.frames[index].densities, index)
                 for result in results for index in frames]  # fmt: skip
     sizes = ["x".join(map(str, result.problem.grid.cells)) for result in results]
-    save(name, pictures, [f"{size}, frame {index}" for size in sizes for index in frames], columns=len(frames))
+    save(name, pictures, [f"{size}, frame {index}" for size in sizes for index in frames], len(frames), tile)
 
 
 def save(name: str, pictures: list[np.ndarray], labels: list[str], columns: int, tile: int = 260) -> None:

@@ -179,6 +179,33 @@ def test_bodies_sources_fields_and_sides(sides, tmp_path):
             assert not field[solid].any()
 
 
+@pytest.mark.parametrize(
+    "control",
+    [
+        'method = "target"',
+        'method = "particles"\ncontrol_particles = 60',
+        'method = "spacetime"\niterations = 2\nr = 50.0',
+    ],
+    ids=["target", "particles", "spacetime"],
+)
+def test_any_method_can_be_followed(control, tmp_path):
+    text = LETTER.split("[control]")[0] + f"[control]\n{control}\n[output]" + LETTER.split("[output]")[1]
+    coarse = run(load_scene(text), tmp_path / "run", threads=1)
+    fine = run(upres_scene(tmp_path / "run", 2), threads=1)
+    assert fine.metrics["keyframes"][0]["iou"] > coarse.metrics["keyframes"][0]["iou"] - 0.15
+
+
+def test_a_volume(tmp_path):
+    changes = ["domain.size=[1.0,0.8,1.0]", "domain.resolution=10", 'domain.boundary=["walls","open","periodic"]']
+    text = LETTER.replace('"disk"', '"sphere"').replace("0.5]", "0.4, 0.5]").replace("0.45]", "0.4, 0.5]")
+    coarse = run(load_scene(text, [*changes, "control.iterations=3"]), tmp_path / "run", threads=1)
+    fine = run(upres_scene(tmp_path / "run", 2), threads=1)
+    assert fine.problem.grid.cells == tuple(2 * n for n in coarse.problem.grid.cells)
+    errors = [result.metrics["keyframes"][0]["relative_error"] for result in (coarse, fine)]
+    assert errors[1] < errors[0] + 0.15
+    assert abs(fine.metrics["mass_drift"]) < abs(coarse.metrics["mass_drift"]) + 0.05
+
+
 def test_polish_brings_the_fine_smoke_to_the_keyframe(solved):
     rough = run(film_of(solved, "control.turbulence=0", factor=2), threads=1)
     fine = run(upres_scene(solved, 2, polish=4), threads=1)
