@@ -218,7 +218,7 @@ def bodies(threads: int) -> None:
 
 def word(threads: int) -> None:
     coarse, seconds = timed(lambda: solved("word", WORD, threads))
-    changes = ("smoke.vorticity=6", "output.video=true", "output.size=480")
+    changes = ("smoke.vorticity=6", "output.video=true", "output.size=320")
     fine, fine_seconds = timed(lambda: film("word", 6, threads, *changes, keep=True))
     print(table([row("solved at 160 x 80", coarse, seconds), row("guided at 960 x 480", fine, fine_seconds)]))
     strips("word", (coarse, fine), (24, 40), tile=420)
