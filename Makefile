@@ -54,7 +54,7 @@ lock:                ## the lock files again from pyproject.toml, with the newes
 	rm -rf $(TOOLS) && $(PYTHON) -m venv $(TOOLS)
 	$(TOOLS)/bin/$(PIP) uv
 	$(TOOLS)/bin/uv pip compile --quiet --no-config --upgrade --universal --python-version 3.11 --generate-hashes \
-	    --no-annotate --custom-compile-command "make lock" --extra dev --extra mesh --extra video \
+	    --no-annotate --custom-compile-command "make lock" --extra dev --extra mesh --extra video --extra studio \
 	    pyproject.toml --output-file requirements.lock
 	echo "ducc0>=0.34" | $(TOOLS)/bin/uv pip compile --quiet --no-config --upgrade --universal --python-version 3.11 \
 	    --generate-hashes --no-annotate --no-deps --custom-compile-command "make lock" - \

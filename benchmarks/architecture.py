@@ -34,6 +34,7 @@ WORDS = {
     "cluster": "who computes: local processes, Dask",
     "runs": "a run: frames, checkpoints, outputs, resume",
     "scenes": "scenes from Python: load, dump, schema",
+    "gallery": "bundled scenes and what they need",
     "scenes/build": "scene to problem, on the grid",
     "scenes/schema": "the TOML tables",
     "shapes": "text, images, meshes, analytic shapes",

@@ -15,8 +15,8 @@ from functools import partial
 
 import numpy as np
 
-from keyfluid.controllers.target.controller import Goals
 from keyfluid.controllers.target.driven import driven_smoke
+from keyfluid.controllers.target.goals import Goals
 from keyfluid.controllers.target.settings import TargetNumbers
 from keyfluid.models.driven_smoke import DrivenInputs
 from keyfluid.scenes import load_scene

@@ -3,8 +3,8 @@
     python benchmarks/folder_size.py --folder out/sizes
     python benchmarks/vdb_sparsity.py out/sizes/*
 
-Densities, and velocity, which is also active in the voxels that touch smoke: means over the film. "changed" counts
-values above the threshold that a file does not give back bit for bit.
+Densities, and velocity, which is also active in the voxels that share a face with smoke: means over the film.
+"changed" counts values above the threshold that a file does not give back bit for bit.
 """
 
 from __future__ import annotations

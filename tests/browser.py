@@ -1,4 +1,4 @@
-"""Chromium for tests of pages: a page opened from a file, looked at, clicked and asked.
+"""Chromium for tests of pages: a page opened from a file or an address, looked at, clicked and asked.
 
 Speaks the DevTools protocol over a pipe (--remote-debugging-pipe: JSON messages, each ended by a zero byte), so that
 nothing but the browser has to be installed. What the page writes to its console as an error, throws or is refused by
@@ -14,6 +14,7 @@ import select
 import shutil
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,11 @@ import pytest
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 PATIENCE = 60.0
 FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
+    "--headless", "--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking",
     "--disable-component-update", "--disable-extensions", "--no-first-run", "--remote-debugging-pipe",
 )  # fmt: skip
+WEBGL = ("--enable-unsafe-swiftshader", "--use-angle=swiftshader")
+"""WebGL in software; without it the browser is told that there is no graphics card."""
 
 
 def chromium() -> str:
@@ -38,11 +41,12 @@ def chromium() -> str:
 class Browser:
     """One page of a browser, which ends with the `with` block."""
 
-    def __init__(self, profile: Path) -> None:
+    def __init__(self, profile: Path, webgl: bool = False) -> None:
         program = chromium()
+        flags = (*FLAGS, *(WEBGL if webgl else ("--disable-gpu",)))
         commands, self._write = os.pipe()
         self._read, answers = os.pipe()
-        words = " ".join(["exec", program, *FLAGS, f"--user-data-dir='{profile}'", "about:blank"])
+        words = " ".join(["exec", program, *flags, f"--user-data-dir='{profile}'", "about:blank"])
         self._process = subprocess.Popen(
             ["bash", "-c", f"{words} 3<&{commands} 4>&{answers}"], pass_fds=(commands, answers),
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -94,12 +98,12 @@ class Browser:
         text, _, self._buffer = self._buffer.partition(b"\0")
         return dict(json.loads(text))
 
-    def open(self, path: Path, width: int = 1280, height: int = 900, dark: bool = False) -> None:
-        """Show a file in a window of this size."""
+    def open(self, page: Path | str, width: int = 1280, height: int = 900, dark: bool = False) -> None:
+        """Show a file or an address in a window of this size."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
-        self.call("Page.navigate", url=path.absolute().as_uri())
+        self.call("Page.navigate", url=page if isinstance(page, str) else page.absolute().as_uri())
         self.until("document.readyState === 'complete' && location.href !== 'about:blank'")
         self.until("[...document.images].every(image => image.complete)")
 
@@ -109,8 +113,9 @@ class Browser:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
-    def until(self, expression: str) -> None:
-        end = time.monotonic() + PATIENCE
+    def until(self, expression: str, patience: float | None = None) -> None:
+        """Wait until an expression is true; patience: in seconds, more where kernels may have to be compiled first."""
+        end = time.monotonic() + (PATIENCE if patience is None else patience)
         while not self.ask(f"Boolean({expression})"):
             assert time.monotonic() < end, f"never true: {expression}"
             time.sleep(0.02)
@@ -119,6 +124,35 @@ class Browser:
         text = {"text": " "} if key == " " else {}
         self.call("Input.dispatchKeyEvent", type="keyDown", key=key, code="Space" if key == " " else key, **text)
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key, code="Space" if key == " " else key)
+
+    def click(self, selector: str) -> None:
+        """Press the middle of an element, which is scrolled into view."""
+        x, y = self.middle(selector)
+        self.drag([(x, y)])
+
+    def middle(self, selector: str) -> tuple[float, float]:
+        """Where an element is in the window; waits until there is one."""
+        found = f"document.querySelector({json.dumps(selector)})"
+        self.until(found)
+        box = self.ask(
+            f"(e => {{ e.scrollIntoView({{block: 'nearest'}}); const b = e.getBoundingClientRect();"
+            f" return [b.x + b.width / 2, b.y + b.height / 2]; }})({found})"
+        )
+        return float(box[0]), float(box[1])
+
+    def drag(self, points: Sequence[tuple[float, float]]) -> None:
+        """The mouse is pressed at the first point, moved through the others and released at the last."""
+        common = {"button": "left", "clickCount": 1, "pointerType": "mouse"}
+        (x, y), *others = points
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        self.call("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, **common)
+        for x, y in others:
+            self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, buttons=1, **common)
+        self.call("Input.dispatchMouseEvent", type="mouseReleased", x=x, y=y, **common)
+
+    def type(self, text: str) -> None:
+        """Text where the focus is."""
+        self.call("Input.insertText", text=text)
 
     def screenshot(self, path: Path, whole: bool = True) -> None:
         picture = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)

@@ -42,19 +42,25 @@ class Job:
     preview: bool = False
     edits: str | None = None
     """The job whose run this one changes."""
+    begins: str | None = None
+    """The job whose forces this one begins with (`--from`)."""
+    brief: Sequence[str] = ()
+    """Changes that leave the grid as it is and make a scene quick to build."""
 
 
-MESH_SMALL = ("time.frames=12", "keyframe[0].frame=12", "control.iterations=4")
+MESH_SMALL = ("domain.resolution=24", "time.frames=12", "keyframe[0].frame=12", "control.iterations=8")
 JOBS = {
     "logo": Job(
         "01_logo", (0, 20, 40, 56, 64, 70), ("domain.resolution=32", "time.frames=72", "control.iterations=25"),
     ),
-    "drawing": Job("02_drawing", (0, 12, 24, 48, 60), ("domain.resolution=40", "time.frames=48")),
-    "mesh": Job("03_mesh", (0, 10, 20, 30, 36), ("domain.resolution=16", *MESH_SMALL)),
-    "preview": Job("03_mesh", (0, 10, 20, 30, 36), ("domain.resolution=24", *MESH_SMALL), preview=True),
+    "drawing": Job(
+        "02_drawing", (0, 9, 18, 27, 36, 48), ("domain.resolution=40", "time.frames=36", "control.iterations=15"),
+    ),
+    "preview": Job("03_mesh", (0, 8, 16, 24, 30), MESH_SMALL, preview=True),
+    "mesh": Job("03_mesh", (0, 8, 16, 24, 30), MESH_SMALL, begins="preview"),
     "creature_target": Job(
         "05_creature_target", (0, 12, 20, 40, 60),
-        ("domain.resolution=24", "time.frames=24", "keyframe[0].until=24"),
+        ("domain.resolution=24", "time.frames=24", "keyframe[0].until=24"), brief=("keyframe[0].until=22",),
     ),
     "creature_particles": Job(
         "05_creature_particles", (0, 12, 20, 40, 60),
@@ -67,23 +73,26 @@ JOBS = {
         "08_water", (0, 6, 12, 20, 26, 32),
         ("domain.resolution=24", "time.frames=16", "keyframe[0].frame=12", "control.iterations=8"),
     ),
-    "session": Job("09_plume", (0, 12, 24, 36, 48), ("domain.resolution=16", "time.frames=12")),
+    "session": Job("09_plume", (0, 12, 24, 36, 48), ("domain.resolution=16", "time.frames=8")),
 }  # fmt: skip
 
 
-def scene_of(job: Job, folder: Path, small: bool) -> keyfluid.Scene:
-    """The scene as its file has it, or small; an edit reads the run beside its own in `folder`."""
-    edited = () if job.edits is None else (f"edit.run={folder / job.edits}", f"keyframe[0].run={folder / job.edits}")
-    scene = keyfluid.load_scene(EXAMPLES / f"{job.scene}.toml", [*QUIET, *edited, *(job.small if small else ())])
+def scene_of(job: Job, folder: Path, changes: Sequence[str] = ()) -> keyfluid.Scene:
+    """The scene as its file has it but for `changes`; what it edits or begins with is beside its own in `folder`."""
+    others = () if job.edits is None else (f"edit.run={folder / job.edits}", f"keyframe[0].run={folder / job.edits}")
+    if job.begins is not None and (folder / job.begins).exists():
+        others = (f"control.start={folder / job.begins}",)
+    scene = keyfluid.load_scene(EXAMPLES / f"{job.scene}.toml", [*QUIET, *others, *changes])
     return keyfluid.preview(scene, scene.domain.resolution // 2, draft=True) if job.preview else scene
 
 
 def run_job(name: str, folder: Path, small: bool) -> RunResult:
-    """A job's run in a folder of its name; of an edit also the run that it changes, if it is not there."""
+    """A job's run in a folder of its name; also the run that it edits or begins with, if it is not there."""
     job = JOBS[name]
-    if job.edits is not None and not (folder / job.edits).exists():
-        run_job(job.edits, folder, small)
-    return keyfluid.run(scene_of(job, folder, small), folder / name, overwrite=True, threads=1)
+    before = job.edits or job.begins
+    if before is not None and not (folder / before).exists():
+        run_job(before, folder, small)
+    return keyfluid.run(scene_of(job, folder, job.small if small else ()), folder / name, overwrite=True, threads=1)
 
 
 def part_overlaps(result: RunResult) -> dict[str, float]:
@@ -113,7 +122,7 @@ def draw(name: str, result: RunResult) -> None:
     pictures = [painter.frame(result.frames, frame) for frame in shown]
     path = IMAGES / f"example_{name}.png"
     save_png(path, filmstrip(pictures, [f"frame {frame}" for frame in shown], targets, columns=7, tile=TILE))
-    Image.open(path).convert("P", palette=Image.Palette.ADAPTIVE, colors=128).save(path, optimize=True)
+    Image.open(path).convert("P", palette=Image.Palette.ADAPTIVE, colors=256).save(path, optimize=True)
 
 
 def report(name: str, small: bool) -> None:

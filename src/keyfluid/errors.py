@@ -50,3 +50,9 @@ class OverBudget(KeyfluidError):
 
 class ConvergenceWarning(UserWarning):
     """An iterative solve stopped before its tolerance; the text says by how much."""
+
+
+def faults_of(error: KeyfluidError) -> list[dict[str, str]]:
+    """The faults of a scene, each with its key path; nothing for other errors."""
+    faults = error.faults if isinstance(error, SceneErrors) else [error] if isinstance(error, SceneError) else []
+    return [{"path": fault.key, "message": fault.message} for fault in faults]

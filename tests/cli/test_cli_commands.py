@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from keyfluid.cli import main as cli
-from keyfluid.cli.main import main, with_preview_value
+from keyfluid.cli.main import with_preview_value
 
 SCENE = """
 name = "tiny"
@@ -25,21 +25,6 @@ vdb = false
 video = false
 size = 32
 """
-
-
-@pytest.fixture
-def keyfluid(monkeypatch, capsys):
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["keyfluid", *map(str, words)])
-        try:
-            main()
-            code = 0
-        except SystemExit as end:
-            code = end.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
 
 
 @pytest.fixture
@@ -92,6 +77,55 @@ def test_json_lines(keyfluid, scene, tmp_path):
     assert [line["done"] for line in lines if line["event"] == "progress" and line["unit"] == "frame"] == [1, 2]
     assert lines[-1]["event"] == "result"
     assert lines[-1]["status"] == "finished"
+    (plan,) = (line for line in lines if line["event"] == "plan")
+    assert (plan["method"], plan["cells"], plan["frames"]) == ("none", [16, 16], 2)
+
+
+@pytest.mark.parametrize("method", ["target", "adjoint", "spacetime"])
+def test_json_progress_has_the_error_of_each_keyframe(keyfluid, scene, tmp_path, method):
+    scene.write_text(
+        SCENE.replace("frames = 2", "frames = 3")
+        + f"""
+[[keyframe]]
+frame = 2
+shape = "disk"
+center = [0.5, 0.5]
+[[keyframe]]
+frame = 3
+shape = "disk"
+center = [0.6, 0.5]
+[control]
+method = "{method}"
+{"iterations = 2" if method != "target" else ""}
+"""
+    )
+    code, out, err = keyfluid("run", scene, "-o", tmp_path / "run", "--json")
+    assert code == 0, err
+    told = [line for line in map(json.loads, out.splitlines()) if line["event"] == "progress" and line.get("errors")]
+    assert {key for line in told for key in line["errors"]} == {"keyframe[0]", "keyframe[1]"}
+    if method == "spacetime":
+        assert all(line["error"] == max(line["errors"].values()) for line in told if line["unit"] == "iteration")
+
+
+def test_json_has_the_faults_with_their_key_paths(keyfluid, scene, tmp_path):
+    code, out, err = keyfluid("run", scene, "-o", tmp_path / "run", "--json", "--set", "domain.resolution=1")
+    (line,) = map(json.loads, out.splitlines())
+    assert code == 2
+    assert line["event"] == "error"
+    assert [fault["path"] for fault in line["faults"]] == ["domain.resolution"]
+    assert f"keyfluid: domain.resolution: {line['faults'][0]['message']}" in err
+    code, out, _ = keyfluid("resume", tmp_path / "none", "--json")
+    assert code == 2
+    assert json.loads(out)["message"].endswith("give the folder of a run")
+
+
+def test_json_of_a_wedge_is_json(keyfluid, scene, tmp_path):
+    code, out, _ = keyfluid("wedge", scene, "smoke.buoyancy=0,1", "-o", tmp_path / "w", "--json")
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    told = [(line["label"], line["done"], line["total"]) for line in lines if line["event"] == "variant"]
+    assert told == [("smoke.buoyancy=0", 0, 2), ("smoke.buoyancy=1", 1, 2)]
+    assert list(lines[-1]["scores"]) == ["smoke.buoyancy=0", "smoke.buoyancy=1"]
 
 
 def test_preview_changes_the_resolution_and_draws_a_draft(keyfluid, scene, tmp_path):

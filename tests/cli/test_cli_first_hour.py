@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import sys
 import tomllib
 from pathlib import Path
 
@@ -13,9 +12,8 @@ import numpy as np
 import pytest
 
 import keyfluid as api
-from keyfluid.cli.main import main
-from keyfluid.cli.run_commands import bundled
 from keyfluid.errors import SceneErrors
+from keyfluid.gallery import bundled
 from keyfluid.runs.outputs import strip_frames
 from keyfluid.runs.run import plan_run
 from keyfluid.scenes import load_scene
@@ -39,21 +37,6 @@ center = [0.5, 0.5]
 method = "target"
 release = true
 {QUIET}"""
-
-
-@pytest.fixture
-def keyfluid(monkeypatch, capsys):
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["keyfluid", *map(str, words)])
-        try:
-            main()
-            code = 0
-        except SystemExit as end:
-            code = end.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
 
 
 def strict(line):

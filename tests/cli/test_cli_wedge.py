@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import numpy as np
 import pytest
 
 from browser import Browser
-from keyfluid.cli.main import main
-from keyfluid.cli.wedge import Score, Wedge, scores_of, shown_frame, write_sheet
+from keyfluid.cli.wedge import Score, scores_of, shown_frame, write_sheet
 from keyfluid.cli.wedge_page import wedge_page
 from keyfluid.errors import KeyfluidError
 from keyfluid.runs.pictures import Painter
 from keyfluid.runs.run import run
+from keyfluid.runs.wedge import Wedge
 
 SCENE = """
 name = "tiny"
@@ -34,16 +33,6 @@ vdb = false
 video = false
 size = 32
 """
-
-
-def command(monkeypatch, capsys, *words):
-    monkeypatch.setattr(sys, "argv", ["keyfluid", *map(str, words)])
-    try:
-        main()
-        code = 0
-    except SystemExit as end:
-        code = end.code or 0
-    return code, *capsys.readouterr()
 
 
 @pytest.fixture(scope="module")
@@ -140,14 +129,14 @@ def test_the_page_sorts_and_plays_in_step(two_keys, tmp_path):
         assert browser.faults == []
 
 
-def test_wedge_makes_sheet_table_and_page(monkeypatch, capsys, tmp_path):
+def test_wedge_makes_sheet_table_and_page(keyfluid, tmp_path):
     scene = tmp_path / "tiny.toml"
     scene.write_text(SCENE)
     words = ("wedge", scene, "domain.resolution=12,16", "-o", tmp_path / "w")
-    code, _, err = command(monkeypatch, capsys, *words, "--frame", "9")
+    code, _, err = keyfluid(*words, "--frame", "9")
     assert code == 2
     assert err == "keyfluid: --frame 9: is beyond the last frame of a run; give one between 0 and 3\n"
-    code, out, err = command(monkeypatch, capsys, *words, "--frame", "1")
+    code, out, err = keyfluid(*words, "--frame", "1")
     assert code == 0, err
     lines = out.splitlines()
     assert lines[-2:] == [str(tmp_path / "w" / "wedge.png"), str(tmp_path / "w" / "index.html")]

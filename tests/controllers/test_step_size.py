@@ -92,7 +92,7 @@ def test_the_targets_own_steps_carry_any_lift():
 def test_steps_that_never_end_are_one_line(way, monkeypatch):
     """As many steps as the speed asks for, until that is no longer a simulation."""
     monkeypatch.setattr("keyfluid.controllers.march.MOST_STEPS", 20)
-    monkeypatch.setattr("keyfluid.controllers.target.controller.MOST_STEPS", 20)
+    monkeypatch.setattr("keyfluid.controllers.target.simulation.MOST_STEPS", 20)
     words = r"smoke\.buoyancy: frame 1: the air moves at .* in a frame; lower smoke\.buoyancy"
     with pytest.raises(BlowUp, match=words):
         keyfluid.run(text(way, LIFTED, '"auto"'))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from target_cases import no_other_runs, problem, run
 
-from keyfluid.controllers.target.controller import Goals, Target
+from keyfluid.controllers.target.controller import Target
+from keyfluid.controllers.target.goals import Goals
 from keyfluid.controllers.target.settings import TargetNumbers
 
 BELOW = {"initial": [{"shape": "disk", "center": [0.45, 0.2], "radius": 0.2, "mass": "first-key"}]}

@@ -7,8 +7,9 @@ import pytest
 from target_cases import MemoryShell, no_other_runs, problem, quality, run
 
 from keyfluid.controllers.shell import Stopped
-from keyfluid.controllers.target.controller import Goals, Target
+from keyfluid.controllers.target.controller import Target
 from keyfluid.controllers.target.driven import driven_smoke
+from keyfluid.controllers.target.goals import Goals
 from keyfluid.controllers.target.settings import TargetNumbers
 from keyfluid.errors import KeyfluidError
 from keyfluid.models.driven_smoke import DrivenInputs

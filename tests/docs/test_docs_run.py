@@ -14,7 +14,7 @@ from PIL import Image
 
 import keyfluid
 from keyfluid.cli.main import app, with_preview_value
-from keyfluid.cli.run_commands import bundled
+from keyfluid.gallery import bundled
 from keyfluid.grid import Grid
 from keyfluid.operators.registry import Setting
 from keyfluid.runs.run import plan_run

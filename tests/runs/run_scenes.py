@@ -54,6 +54,23 @@ video = false
 size = 32
 """
 
+STEERED = """
+name = "steered"
+[domain]
+resolution = 16
+[time]
+frames = 6
+fps = 8
+[smoke]
+initial = { shape = "disk", center = [0.4, 0.4], radius = 0.2 }
+[[keyframe]]
+frame = 3
+shape = "box"
+center = [0.6, 0.55]
+size = [0.34, 0.34]
+"""
+"""A disk that becomes a box in six coarse frames: something to search forces for."""
+
 
 def write_scene(folder: Path, text: str, name: str = "scene.toml") -> Path:
     path = folder / name

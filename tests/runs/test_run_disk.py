@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from run_scenes import STEERED
 
 import keyfluid
 from keyfluid.runs.disk_estimate import disk_bytes
 from keyfluid.runs.run import plan_run
 from keyfluid.scenes.build.problem import build
 
-SCENE = """
-name = "steered"
-[domain]
-resolution = 64
-[time]
-frames = 6
-fps = 8
-[smoke]
-initial = { shape = "disk", center = [0.4, 0.4], radius = 0.2 }
-[[keyframe]]
-frame = 6
-shape = "box"
-center = [0.6, 0.55]
-size = [0.34, 0.34]
+SCENE = f"""{STEERED}
 [control]
 method = "spectral"
 iterations = 2
@@ -31,15 +19,16 @@ coarse = 0
 video = false
 size = 32
 """
+LARGER = ("domain.resolution=64", "keyframe[0].frame=6")
 
 
 def expected(*overrides):
-    problem = build(keyfluid.load_scene(SCENE, overrides))
+    problem = build(keyfluid.load_scene(SCENE, [*LARGER, *overrides]))
     return disk_bytes(problem, plan_run(problem), problem.steps_per_frame)
 
 
 def test_frames_grids_and_forces_take_what_was_estimated(tmp_path):
-    keyfluid.run(SCENE, tmp_path / "run", threads=1)
+    keyfluid.run(SCENE, tmp_path / "run", threads=1, overrides=LARGER)
     taken = sum(path.stat().st_size for path in (tmp_path / "run").rglob("*") if path.suffix in (".npz", ".vdb"))
     assert expected() == pytest.approx(taken, rel=0.2)
 

@@ -142,3 +142,11 @@ def test_a_draft_of_smoke_takes_longer_steps(monkeypatch):
         problem = build(load_scene(text, [f"output.film={film}"]))
         Painter(problem).fluid({"density": problem.densities["density"].array}, 0)
     assert steps == [0.5, 1.0]
+
+
+def test_a_bar_two_cells_thick_is_seen():
+    """Rays that meet it end there; a smoothed mask of its cells had no inside."""
+    text = LIQUID.replace("[liquid]", "[smoke]")
+    bar = "obstacle=[{shape='box',size=[0.6,0.16,0.16],center=[0.5,0.8,0.5]}]"
+    with_bar, without = (Painter(build(load_scene(text, sets))).empty(0).astype(int) for sets in ([bar], []))
+    assert np.mean(np.abs(with_bar - without).max(axis=2) > 30) > 0.02

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from run_scenes import STEERED
 
 import keyfluid
 from keyfluid.cli.folder_commands import export, render
@@ -17,20 +18,7 @@ from keyfluid.io.run import frame_files
 from keyfluid.io.run.record import Record
 from keyfluid.runs.tidy import tidy
 
-SCENE = """
-name = "steered"
-[domain]
-resolution = 16
-[time]
-frames = 6
-fps = 8
-[smoke]
-initial = { shape = "disk", center = [0.4, 0.4], radius = 0.2 }
-[[keyframe]]
-frame = 3
-shape = "box"
-center = [0.6, 0.55]
-size = [0.34, 0.34]
+SCENE = f"""{STEERED}
 [[keyframe]]
 frame = 5
 shape = "disk"

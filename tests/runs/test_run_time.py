@@ -9,6 +9,7 @@ from run_scenes import BUSY
 
 import keyfluid
 from keyfluid.controllers.optimised.record import SearchWork
+from keyfluid.io.run.checkpoints import Checkpoints
 from keyfluid.runs import expected
 from keyfluid.runs.expected import PaceReport, expected_seconds, known_pace, method_seconds
 from keyfluid.runs.progress import Progress, Reporter
@@ -171,6 +172,19 @@ def test_a_run_from_another_one_is_expected_to_be_shorter(tmp_path, monkeypatch)
         last = plan.stages[0][-1].iterations * plan.stages[0][-1].cost
         assert work[-1] == pytest.approx(last if sets else everything)
     assert work[1] < 0.9 * work[0]
+
+
+def test_the_try_writes_no_large_checkpoint(monkeypatch):
+    """An iteration of a search on a large grid leaves hundreds of megabytes."""
+    problem = build(load_scene(SEARCH))
+    written = []
+    monkeypatch.setattr(Checkpoints, "save", lambda self, arrays, *others: written.append(len(arrays)))
+    expected_seconds(problem, plan_run(problem), lambda: False)
+    assert written
+    written.clear()
+    monkeypatch.setattr(expected, "_LARGE", 100)
+    assert expected_seconds(problem, plan_run(problem), lambda: False)[METHOD] > 0
+    assert not written
 
 
 def test_stages_that_end_early_do_not_count_as_done():

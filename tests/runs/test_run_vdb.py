@@ -85,7 +85,7 @@ def test_z_up_turns_places_and_vectors_alike():
 
 
 def test_only_smoke_above_the_threshold_is_active(tmp_path):
-    """Values above it are unchanged; vectors and colours are there too, and in the voxels that touch it."""
+    """Values above it are unchanged; vectors and colours are there too, and in the voxels that share a face with it."""
     result = keyfluid.run(SCENE, overrides=["time.frames=4", "keyframe[0].frame=4"])
     frame, level = result.frames[1], 1e-3
     found = read_back(result, tmp_path)
@@ -97,11 +97,9 @@ def test_only_smoke_above_the_threshold_is_active(tmp_path):
         assert np.array_equal(dense(found[name], smoke.shape), np.where(smoke, values, 0))
     velocity = next(grid for grid in grids_of(result.problem, frame) if grid.name == "vel")
     near = velocity.active
-    assert near[every].all()
-    assert np.count_nonzero(near) < 3 * np.count_nonzero(every)
     wider = np.pad(every, 1)
-    touching = np.any([np.roll(wider, s, a) for a in range(3) for s in (-1, 1)], axis=0)[1:-1, 1:-1, 1:-1]
-    assert near[touching].all()
+    beside = np.any([np.roll(wider, s, a) for a in range(3) for s in (-1, 1)], axis=0)[1:-1, 1:-1, 1:-1]
+    assert np.array_equal(near, every | beside)
     stored = dense(found["vel"], every.shape)
     assert np.array_equal(stored[near], velocity.data[near].astype(np.float32))
     assert not stored[~near].any()

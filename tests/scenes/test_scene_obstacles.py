@@ -32,6 +32,19 @@ def test_resting_bodies_are_one_object():
     assert np.all(first.motion.data == 0)
 
 
+def test_the_distance_has_the_sign_of_the_solids():
+    text = "obstacle=[{shape='disk',radius=0.15,center=[0.8,0.3]},{shape='box',size=0.125,spin=90,velocity=[0.2,0]}]"
+    problem = build(letter(text))
+    for time in (0.0, 0.4):
+        distance = problem.solids.distance(time)
+        np.testing.assert_array_equal(distance < 0, problem.solids(time).solid)
+        x, y = problem.grid.coordinates((False, False))
+        ball = np.hypot(x - 0.8, y - 0.3) - 0.15
+        near = (np.abs(ball) < 2 / 48) & (x > 0.8)
+        np.testing.assert_allclose(distance[near], ball[near], atol=1e-6)
+    assert build(letter()).solids.distance(0.0) is None
+
+
 def test_drift():
     problem = build(letter("obstacle=[{shape='disk',radius=0.1,center=[0.3,0.4],velocity=[0.5,-0.1]}]"))
     assert problem.solids.move

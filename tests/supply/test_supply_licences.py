@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import fnmatch
+import json
 import re
+import shutil
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,3 +67,32 @@ def test_the_knot_is_what_its_script_makes(monkeypatch: pytest.MonkeyPatch) -> N
     from _gallery_knot import knot
 
     assert (GALLERY / "knot.obj").read_text(encoding="utf-8") == knot()
+
+
+def test_vendored_scripts_are_whole_and_listed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "path", [str(ROOT / "benchmarks"), *sys.path])
+    import vendor_scripts
+
+    assert vendor_scripts.differences() == []
+    listed = json.loads((vendor_scripts.VENDOR / "vendor.json").read_text(encoding="utf-8"))
+    rows = table_rows((GALLERY / "LICENSES.md").read_text(encoding="utf-8"), "package")
+    assert {row[0]: (row[1], row[2]) for row in rows} == {
+        name: (entry["version"], entry["licence"]) for name, entry in listed.items()
+    }
+    for name, (version, licence, package, files) in vendor_scripts.PACKAGES.items():
+        entry = listed[name]
+        assert (entry["version"], entry["licence"], entry["package"]) == (version, licence, package)
+        assert sorted(file.removeprefix("dist/") for file in files) == sorted(entry["files"])
+        assert "LICENSE" in entry["files"]
+    expression = re.search(r'^license = "(.+?)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert expression is not None
+    assert {entry["licence"] for entry in listed.values()} <= set(expression[1].split(" AND "))
+
+    copy = shutil.copytree(vendor_scripts.VENDOR, tmp_path / "vendor")
+    monkeypatch.setattr(vendor_scripts, "VENDOR", copy)
+    (copy / "lit-html" / "lit-html.js").write_text("changed", encoding="utf-8")
+    (copy / "uplot" / "new.js").write_text("new", encoding="utf-8")
+    assert vendor_scripts.differences() == [
+        "lit-html/lit-html.js: differs from vendor.json",
+        "uplot/new.js: differs from vendor.json",
+    ]

@@ -12,7 +12,7 @@ from supply_files import LOCK, PROJECT, ROOT, audit_module, table_rows
 
 audit = audit_module()
 DOCS_LOCK = (ROOT / "requirements-docs.lock").read_text(encoding="utf-8")
-EXTRAS = ("dev", "mesh", "video")
+EXTRAS = ("dev", "mesh", "video", "studio")
 """What requirements.lock has. The extra "fast" is left out: ducc0 is under the GPL, and it changes bits. Its own tests
 find it in a folder of its own, from requirements-ducc0.lock."""
 
@@ -85,7 +85,7 @@ def test_bounds_and_pins_are_above_every_known_fix() -> None:
     bounds = {canonicalize_name(each.name): audit.lower_bound(each) for each in audit.requirements(PROJECT)}
     pins = audit.locked(LOCK)
     rows = [row for row in table_rows((ROOT / "SECURITY.md").read_text(encoding="utf-8"), "package") if len(row) == 4]
-    assert {canonicalize_name(row[0]) for row in rows} >= {"pillow", "av", "pytest", "fonttools", "pygments"}
+    assert {canonicalize_name(row[0]) for row in rows} >= {"pillow", "av", "pytest", "fonttools", "starlette", "h11"}
     for package, fixed, bound, _ in rows:
         name = canonicalize_name(package)
         assert bound == bounds.get(name, "lock"), f"SECURITY.md is out of date about {package}"

@@ -52,7 +52,13 @@ def test_wheel_and_sdist_are_in_order(built: tuple[Path, Path]) -> None:
     assert package.wheel_faults(wheel_file) == []
     assert package.sdist_faults(sdist, wheel_file) == []
     with zipfile.ZipFile(wheel_file) as wheel:
-        assert {"keyfluid/py.typed", "keyfluid/gallery/LICENSES.md"} <= set(wheel.namelist())
+        names = set(wheel.namelist())
+        assert {"keyfluid/py.typed", "keyfluid/gallery/LICENSES.md", "keyfluid/studio/static/index.html"} <= names
+        metadata = next(wheel.read(name).decode() for name in names if name.endswith("/METADATA"))
+    for package_name in ("lit-html", "uplot"):
+        assert f"keyfluid/studio/static/vendor/{package_name}/LICENSE" in names
+        assert f"License-File: src/keyfluid/studio/static/vendor/{package_name}/LICENSE\n" in metadata
+    assert "License-Expression: Apache-2.0 AND BSD-3-Clause AND MIT\n" in metadata
 
 
 @pytest.mark.parametrize(

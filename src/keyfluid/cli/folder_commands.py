@@ -159,22 +159,16 @@ def _seen(
     problem: BuiltScene, frames: Frames, place: Writable, view: str, frame: int | None, extinction: float | None
 ) -> Path:
     """A frame as a [[picture]] sees it, one pixel per cell and at least 256: to paint over."""
-    import numpy as np
-
     from keyfluid.errors import KeyfluidError
-    from keyfluid.fields import density
     from keyfluid.render import save_png
-    from keyfluid.scenes.build.pictures import upright, view_of
+    from keyfluid.runs.view_picture import VIEWS, view_picture
 
-    if problem.grid.dim == 2 or view not in ("+x", "-x", "+y", "-y", "+z", "-z"):
+    if problem.grid.dim == 2 or view not in VIEWS:
         raise KeyfluidError(f"--view {view}: is not a view of a 3D run; use +x, -x, +y, -y, +z or -z")
     if frame is None or frame not in frames.store.indices():
         raise KeyfluidError("--view: requires --frame with a frame of the run")
-    name = next(iter(problem.densities))
-    smoke = density(problem.grid, frames[frame].densities[name])
-    pixels = upright(view, view_of(problem.grid, view, extinction).picture(smoke))
-    scale = -(-256 // min(pixels.shape))
-    grey = np.round(255 * np.clip(pixels, 0, 1)).astype(np.uint8).T[::-1]
+    smoke = frames[frame].densities[next(iter(problem.densities))]
+    grey = view_picture(problem.grid, smoke, view, extinction)
     with place.writing(f"{_numbered(problem, frame)}.view{view}.png") as target:
-        save_png(target, np.repeat(np.repeat(grey, scale, 0), scale, 1)[..., None].repeat(3, -1))
+        save_png(target, grey[..., None].repeat(3, -1))
     return target

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import typer
 
-from keyfluid.cli import check_command, folder_commands, run_commands, scene_commands, upres_command
+from keyfluid.cli import check_command, folder_commands, run_commands, scene_commands, studio_command, upres_command
 from keyfluid.errors import KeyfluidError
 
 app = typer.Typer(
@@ -42,7 +42,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     run_commands.run, run_commands.resume, run_commands.gallery, run_commands.wedge, run_commands.demo,
     upres_command.upres,
     scene_commands.new, folder_commands.show, folder_commands.render, folder_commands.export,
-    folder_commands.tidy,
+    folder_commands.tidy, studio_command.studio,
     check_command.check, scene_commands.schema,
 )  # fmt: skip
 for command in COMMANDS:

@@ -6,7 +6,6 @@ is whole at any moment, so nothing breaks).
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -16,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from keyfluid.cli.json_lines import line
 from keyfluid.runs.estimate import time_words
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Display:
 
     def __call__(self, progress: Progress) -> None:
         if self._json:
-            print(json.dumps({"event": "progress", **asdict(progress)}), flush=True)
+            line("progress", **asdict(progress))
             return
         if progress.unit == "note":
             self._say(progress.note)

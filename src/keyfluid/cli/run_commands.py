@@ -9,17 +9,19 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from keyfluid.cli.json_lines import faults_too, line
 from keyfluid.cli.summary import summary
+from keyfluid.gallery import bundled, description
 from keyfluid.io.run.layout import GIF, MESH, MP4, PLY, PNG, REPORT, STRIP, VDB, WEBP
 
 if TYPE_CHECKING:
     from keyfluid.runs.run import RunResult
+    from keyfluid.runs.wedge import Wedge
     from keyfluid.scenes import Scene
 
 SceneFile = Annotated[Path, typer.Argument(help="A scene file (TOML).", show_default=False)]
@@ -46,7 +48,7 @@ WatchScene = Annotated[
     bool,
     typer.Option("--watch", help="Apply [control] whenever the scene file is saved; latest.png shows the last frame."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Progress and result as JSON lines.")]
+Json = Annotated[bool, typer.Option("--json", help="Progress, result and faults as JSON lines.")]
 
 LONG = 10.0
 """Expected seconds from which a run prints its estimate first."""
@@ -67,14 +69,15 @@ def run(
     from keyfluid.scenes import load_scene
 
     sets = [*(set_ or ()), *([f"control.start={json.dumps(str(start.absolute()))}"] if start is not None else [])]
-    loaded = previewed(load_scene(scene, sets), preview)
-    watched = (scene, sets) if watch else None
-    folder = output or Path("out") / loaded.name
-    finish(*run_scene(loaded, folder, threads, overwrite, as_json, watched), as_json)
-    if loaded.upres is not None:
-        from keyfluid.runs.upres import film_folder, upres_scene
+    with faults_too(as_json):
+        loaded = previewed(load_scene(scene, sets), preview)
+        watched = (scene, sets) if watch else None
+        folder = output or Path("out") / loaded.name
+        finish(*run_scene(loaded, folder, threads, overwrite, as_json, watched), as_json)
+        if loaded.upres is not None:
+            from keyfluid.runs.upres import film_folder, upres_scene
 
-        finish(*run_scene(upres_scene(folder), film_folder(folder), threads, True, as_json), as_json)
+            finish(*run_scene(upres_scene(folder), film_folder(folder), threads, True, as_json), as_json)
 
 
 def resume(
@@ -90,7 +93,7 @@ def resume(
     from keyfluid.cli.progress import Display, StopSwitch
     from keyfluid.runs.run import resume as go_on
 
-    with StopSwitch().armed() as stop, Display(as_json) as display:
+    with faults_too(as_json), StopSwitch().armed() as stop, Display(as_json) as display:
         result = go_on(
             folder, from_frame=from_frame, accept_changes=accept_changes, threads=threads, progress=display,
             should_stop=stop,
@@ -111,11 +114,11 @@ def gallery(
     scenes = bundled()
     if name is None:
         if as_json:
-            print(json.dumps({key: _description(path) for key, path in scenes.items()}))
+            print(json.dumps({key: description(path) for key, path in scenes.items()}))
             return
         width = max(map(len, scenes))
         for key, path in scenes.items():
-            print(_hanging(f"{key:<{width}}  {_description(path)}", width + 2))
+            print(_hanging(f"{key:<{width}}  {description(path)}", width + 2))
         print("\nkeyfluid gallery NAME -o FOLDER runs one")
         return
     run(_bundled_scene(name), output, set_, threads, preview, overwrite=overwrite, as_json=as_json)
@@ -135,27 +138,38 @@ def wedge(
     as_json: Json = False,
 ) -> None:
     """Run a scene with several values of a key and compare the results side by side."""
-    from keyfluid.cli.wedge import Wedge, scores_of, write_sheet, write_table
+    from keyfluid.runs.wedge import Wedge
+
+    with faults_too(as_json):
+        _run_wedge(Wedge.of(changes), scene, output, set_ or [], threads, preview, frame, overwrite, as_json)
+
+
+def _run_wedge(
+    wanted: Wedge, scene: Path, output: Path | None, sets: list[str], threads: int | None, preview: int | None,
+    frame: int | None, overwrite: bool, as_json: bool,
+) -> None:  # fmt: skip
+    from keyfluid.cli.wedge import scores_of, write_sheet, write_table
     from keyfluid.cli.wedge_page import wedge_page
     from keyfluid.cli.writable import owned_folder
     from keyfluid.errors import KeyfluidError, SceneError
     from keyfluid.io.atomic import write_whole
     from keyfluid.scenes import load_scene
 
-    wanted = Wedge.of(changes)
-    first = load_scene(scene, set_ or ())
+    first = load_scene(scene, sets)
     folder = output or Path("out") / f"{first.name}_wedge"
     scenes = {
-        label: previewed(load_scene(scene, [*(set_ or ()), *sets]), preview) for label, sets in wanted.variants.items()
+        label: previewed(load_scene(scene, [*sets, *changes]), preview) for label, changes in wanted.variants.items()
     }
     least = min(variant.time.frames for variant in scenes.values())
     if frame is not None and frame > least:
         raise KeyfluidError(f"--frame {frame}: is beyond the last frame of a run; give one between 0 and {least}")
     if any(variant.output.keep == "scene" for variant in scenes.values()):
         raise SceneError("output.keep", '"scene" leaves no frames to compare; use "film", and keyfluid tidy afterwards')
-    results = {}
+    results: dict[str, RunResult] = {}
     with owned_folder(folder, "wedge") as owned:
         for label, variant in scenes.items():
+            if as_json:
+                line("variant", label=label, done=len(results), total=len(scenes), folder=str(folder / label))
             print(f"{label}:", file=sys.stderr)
             result, place = run_scene(variant, folder / label, threads, overwrite, as_json)
             if not result.finished:
@@ -169,6 +183,9 @@ def wedge(
         text = wedge_page(f"{first.name}: wedge", wanted, results, scores)
         with owned.writing("index.html") as path:
             write_whole(path, lambda file: file.write(text.encode()))
+    if as_json:
+        line("wedge", folder=str(folder), scores={label: asdict(score) for label, score in scores.items()})
+        return
     for label, score in scores.items():
         print(f"{label}: {score.line()}")
     print(folder / "wedge.png")
@@ -185,12 +202,6 @@ def demo(
     finish(*run_scene(loaded, output / loaded.name, None, True, False), False)
 
 
-def bundled() -> dict[str, Path]:
-    """Names and files of the bundled scenes."""
-    folder = Path(__file__).parent.parent / "gallery"
-    return {path.stem: path for path in sorted(folder.glob("*.toml")) if path.stem != "starter"}
-
-
 def _bundled_scene(name: str) -> Path:
     from keyfluid.errors import KeyfluidError
 
@@ -198,12 +209,6 @@ def _bundled_scene(name: str) -> Path:
     if name not in scenes:
         raise KeyfluidError(f"gallery: no scene {name!r}; use {', '.join(scenes)}")
     return scenes[name]
-
-
-def _description(path: Path) -> str:
-    """The comment that a scene begins with."""
-    with path.open(encoding="utf-8") as file:
-        return " ".join(line.lstrip("# ").strip() for line in takewhile(lambda line: line.startswith("#"), file))
 
 
 def _hanging(text: str, indent: int) -> str:
@@ -242,20 +247,26 @@ def run_scene(
         problem = build(scene, after_a_second(display))
     choose_threads(problem, threads)
     for warning in problem.warnings:
+        if as_json:
+            line("warning", message=warning)
         print(f"warning: {warning}", file=sys.stderr)
     plan = plan_run(problem)
 
     def announce(seconds: float) -> None:
         expected = estimate(problem, plan, seconds)
         if as_json:
-            print(json.dumps({"event": "estimate", **asdict(expected)}), flush=True)
+            line("estimate", **asdict(expected))
         elif seconds > LONG:
             cells = " x ".join(map(str, problem.grid.cells))
             print(f"{scene.name}: {cells} cells, {problem.frames} frames; {expected.line()}", file=sys.stderr)
 
-    if not as_json:
-        for line in plan.lines:
-            print(line, file=sys.stderr)
+    if as_json:
+        cells, keys = list(problem.grid.cells), {key.path: key.frame for key in problem.keyframes}
+        line("plan", method=problem.method, cells=cells, frames=problem.frames, keyframes=keys, lines=list(plan.lines))
+        when_compiling(lambda: line("compiling", message=compiling_line(problem.method)))
+    else:
+        for text in plan.lines:
+            print(text, file=sys.stderr)
         when_compiling(lambda: print(compiling_line(problem.method), file=sys.stderr))
     watch = None
     if watched is not None:
@@ -271,13 +282,13 @@ def run_scene(
 def finish(result: RunResult, folder: Path, as_json: bool) -> None:
     """Print how the run ended; a stopped run exits with 130."""
     if as_json:
-        print(json.dumps({"event": "result", "folder": str(folder), **result.metrics}))
+        line("result", folder=str(folder), **result.metrics)
     if not result.finished:
         print(f"stopped; to continue: keyfluid resume {shlex.quote(str(folder))}", file=sys.stderr)
         raise typer.Exit(130)
     if not as_json:
-        for line in summary(result.metrics):
-            print(line)
+        for text in summary(result.metrics):
+            print(text)
         better_film = any((folder / name).exists() for name in (MP4, GIF))
         for name in (MP4, GIF, WEBP, STRIP, REPORT, VDB, MESH, PLY, PNG):
             if (folder / name).exists() and not (name == WEBP and better_film):

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from keyfluid.cli.json_lines import faults_too
 from keyfluid.cli.run_commands import Json, Out, Overwrite, Preview, Set, Threads, finish, previewed, run_scene
 
 
@@ -29,6 +30,7 @@ def upres(
     """Film a solved run again on a finer grid: its long waves, and free short ones."""
     from keyfluid.runs.upres import upres_scene
 
-    scene = previewed(upres_scene(folder, factor, set_ or (), polish), preview)
-    place = output or folder.absolute().parent / scene.name
-    finish(*run_scene(scene, place, threads, overwrite, as_json), as_json)
+    with faults_too(as_json):
+        scene = previewed(upres_scene(folder, factor, set_ or (), polish), preview)
+        place = output or folder.absolute().parent / scene.name
+        finish(*run_scene(scene, place, threads, overwrite, as_json), as_json)

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from keyfluid.cli.wedge import Score, Wedge
+from keyfluid.cli.wedge import Score
 from keyfluid.io.run.layout import REPORT
 from keyfluid.render.flipbook import flipbook
 from keyfluid.render.page import page, section
@@ -17,6 +17,7 @@ from keyfluid.render.report import ScoreTable, exact, table
 from keyfluid.runs.pictures import Painter
 from keyfluid.runs.report_content import duration, percent, plain, thinned
 from keyfluid.runs.run import RunResult
+from keyfluid.runs.wedge import Wedge
 
 _MOST_BYTES, _MOST_OF_ONE = 6_000_000, 1_000_000
 _SIDE, _MOST_FRAMES, _MOST_TARGETS = 256, 48, 3

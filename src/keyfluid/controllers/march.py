@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from keyfluid.controllers.shell import Checkpoint, Shell, Stopped
+from keyfluid.controllers.shell import Checkpoint, Shell, Stopped, Watcher
 from keyfluid.controllers.step_size import tell_if_fast, too_many_steps
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
@@ -66,7 +66,7 @@ def march(problem: Problem, shell: Shell, step: Step, error: FrameError | None =
     frame, taken, state = _begin(problem, shell)
     while frame < problem.frames:
         frame += 1
-        record = _one_frame(problem, shell, step, frame, taken, state)
+        record = one_frame(problem, shell, step, frame, taken, state)
         state, taken = record.state, whole(record.memory, "steps")
         shell.frame(record)
         shell.checkpoint(state_arrays(state), {"frame": frame, "steps": taken})
@@ -99,13 +99,13 @@ def _begin(problem: Problem, shell: Shell) -> tuple[int, int, State]:
     return 0, 0, state
 
 
-def _one_frame(problem: Problem, shell: Shell, step: Step, frame: int, taken: int, state: State) -> FrameRecord:
+def one_frame(problem: Problem, watch: Watcher, step: Step, frame: int, taken: int, state: State) -> FrameRecord:
     """All steps from the frame before to this one."""
     count = problem.steps_per_frame or 1
     done = 0
     gathered = Gathered()
     while done < count:
-        if shell.stop_requested:
+        if watch.stop_requested:
             raise Stopped
         if problem.steps_per_frame is None:
             wanted = _steps_wanted(problem, frame, state)
@@ -115,7 +115,7 @@ def _one_frame(problem: Problem, shell: Shell, step: Step, frame: int, taken: in
                 count, done = 2 * count, 2 * done
         clock = Clock((frame - 1) * count + done, 1.0 / (problem.fps * count))
         advance = step(state, clock)
-        tell_if_fast(problem, shell, advance.cells, clock.time)
+        tell_if_fast(problem, watch, advance.cells, clock.time)
         state = advance.state
         gathered.add(advance, clock.dt, clock.dt * problem.fps)
         done += 1

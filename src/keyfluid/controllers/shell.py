@@ -31,18 +31,29 @@ class Stopped(Exception):
     """The user asked to stop. Raised by a controller, between steps, when all that must be kept is kept."""
 
 
-class Shell(Protocol):
+class Watcher(Protocol):
+    """Who watches the steps of a frame."""
+
+    @property
+    def stop_requested(self) -> bool:
+        """Look at it between steps; when it is True, save what is worth it and raise Stopped."""
+        ...
+
+    def note(self, text: str, about: str = "") -> None:
+        """A line for the user that also stays in result.json's history: why something ended early, say.
+
+        about: a subject on which only the first note of a run is taken, before and after a resume together.
+        """
+        ...
+
+
+class Shell(Watcher, Protocol):
     """What a run offers to its controller."""
 
     @property
     def restored(self) -> Checkpoint | None:
         """Where to go on; None: from the start. After `resume --from F` it holds the state of frame F, with its
         `memory` and "frame" in meta; a method that can't go on from a frame says so (`begins_from_frames`)."""
-        ...
-
-    @property
-    def stop_requested(self) -> bool:
-        """Look at it between steps; when it is True, save what is worth it and raise Stopped."""
         ...
 
     def frame(self, record: FrameRecord) -> None:
@@ -80,13 +91,6 @@ class Shell(Protocol):
         """Somebody may be waiting for a picture: it is a while since the last one."""
         ...
 
-    def note(self, text: str, about: str = "") -> None:
-        """A line for the user that also stays in result.json's history: why something ended early, say.
-
-        about: a subject on which only the first note of a run is taken, before and after a resume together.
-        """
-        ...
-
     def progress(
         self,
         done: int,
@@ -95,9 +99,11 @@ class Shell(Protocol):
         error: float | None = None,
         note: str = "",
         work: tuple[float, float] | None = None,
+        errors: Mapping[str, float] | None = None,
     ) -> None:
         """For the person who waits: `done` of `total` frames or iterations, and the error so far.
 
+        errors: of each keyframe by its key path; None: of the last frame against the keyframes that come next
         work: done and left, in any unit, where iterations differ in cost or some will be left out.
         """
         ...

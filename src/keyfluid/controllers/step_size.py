@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from keyfluid.controllers.shell import Shell
+from keyfluid.controllers.shell import Watcher
 from keyfluid.errors import BlowUp
 from keyfluid.problem import Problem
 
@@ -15,7 +15,7 @@ ABOUT = "step size"
 """What the note is about, in result.json's history."""
 
 
-def tell_if_fast(problem: Problem, shell: Shell, cells: float, time: float) -> None:
+def tell_if_fast(problem: Problem, watch: Watcher, cells: float, time: float) -> None:
     """A note, once per run, if a step crosses so many cells that mass and shape suffer."""
     most = problem.fluid.fast * max(problem.grid.cells)
     if cells <= most:
@@ -27,7 +27,7 @@ def tell_if_fast(problem: Problem, shell: Shell, cells: float, time: float) -> N
         advice = f"raise time.steps_per_frame from {steps} to {math.ceil(steps * cells / most)} or more"
         if problem.method not in _FIXED_STEPS:
             advice += ', or set it to "auto"'
-    shell.note(
+    watch.note(
         f"warning: at {time:.3g} s the {problem.fluid.name} crosses {cells:.1f} cells in a step; beyond a tenth of the "
         f"domain ({most:.3g} cells) shape and mass may suffer: {advice}",
         about=ABOUT,

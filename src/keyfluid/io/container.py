@@ -15,7 +15,7 @@ import json
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tokenize import TokenError
 from typing import IO, Any
@@ -72,11 +72,16 @@ def save_arrays(
     write_whole(path, write, entry)
 
 
-def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """All arrays, each checked against its checksum, and the meta data."""
+def load_arrays(
+    path: Path, wanted: Callable[[str], bool] = lambda name: True
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """All arrays, each checked against its checksum, and the meta data.
+
+    wanted: which arrays to read, by name; none of them may be packed after one that is not read.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
-            arrays = _arrays(archive, path)
+            arrays = _arrays(archive, path, lambda name: name == "meta" or wanted(name))
         return arrays, _decoded(arrays.pop("meta"))
     except MemoryError:
         raise KeyfluidError(f"{path}: not enough free memory to read it") from None
@@ -134,10 +139,12 @@ def _entries(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]
     return found
 
 
-def _arrays(archive: zipfile.ZipFile, path: Path) -> dict[str, np.ndarray]:
+def _arrays(archive: zipfile.ZipFile, path: Path, wanted: Callable[[str], bool]) -> dict[str, np.ndarray]:
     size, taken = path.stat().st_size, 0
     arrays: dict[str, np.ndarray] = {}
     for name, entry in _entries(archive, path).items():
+        if not wanted(name):
+            continue
         if not entry.filename.endswith(_PACKED):
             arrays[name] = _array(archive, entry)
             continue

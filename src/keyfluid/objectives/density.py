@@ -25,13 +25,14 @@ from keyfluid.operators.blur import Blur
 
 @dataclass(frozen=True, eq=False)
 class DensityKey:
-    """A target of one density after `step` steps; mask: 1 where it counts, None for everywhere."""
+    """A target of one density after `step` steps; mask: 1 where it counts, None for everywhere; path: its key path."""
 
     step: int
     name: str
     target: Field
     weight: float = 1.0
     mask: Field | None = None
+    path: str = ""
 
     def masked(self, values: Field) -> Field:
         return values if self.mask is None else values.like(values.data * self.mask.data)

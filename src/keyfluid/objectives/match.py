@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from keyfluid.rollout.rollout import Objective
@@ -13,6 +13,8 @@ class WeightedKey(Protocol):
 
     @property
     def weight(self) -> float: ...
+    @property
+    def path(self) -> str: ...
 
 
 class KeyframeMatch(Objective, Protocol):
@@ -28,3 +30,11 @@ class KeyframeMatch(Objective, Protocol):
     def keys(self) -> Sequence[WeightedKey]: ...
     @property
     def errors(self) -> Mapping[int, float]: ...
+
+
+def worst_by_key(errors: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """The largest error of each keyframe entry, which may have several frames or fields."""
+    worst: dict[str, float] = {}
+    for path, error in errors:
+        worst[path] = max(error, worst.get(path, 0.0))
+    return worst

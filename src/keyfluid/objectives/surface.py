@@ -23,12 +23,14 @@ from keyfluid.models.state import State
 
 @dataclass(frozen=True, eq=False)
 class SurfaceKey:
-    """The target signed distance after `step` steps, metres; mask: 1 where it counts, None for everywhere."""
+    """The target signed distance after `step` steps, metres; mask: 1 where it counts, None for everywhere; path: its
+    key path."""
 
     step: int
     target: Field
     weight: float = 1.0
     mask: Field | None = None
+    path: str = ""
 
     @property
     def region(self) -> np.ndarray:

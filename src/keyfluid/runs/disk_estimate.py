@@ -103,7 +103,7 @@ def _active_voxels(problem: BuiltScene) -> tuple[float, float]:
     peak = max(problem.peaks.values(), default=1.0)
     start = np.sum([field.array for field in problem.densities.values()], axis=0)
     shapes = [start, *(key.target for key in problem.keyframes[-1:])]
-    found = [(_near(shape > threshold * peak, spread), _near(shape > threshold * peak, spread + 2)) for shape in shapes]
+    found = [(_near(shape > threshold * peak, spread), _near(shape > threshold * peak, spread + 1)) for shape in shapes]
     given = sum(_given(problem, index, spread) for index in range(len(problem.sources)))
     return tuple(min(float(np.mean(counts)) + given, grid.count) for counts in zip(*found))  # type: ignore[return-value]
 

@@ -1,21 +1,25 @@
 """How long a run will take, measured: its first frames or iterations, and one file of each output, for a try.
 
-Nothing of the try is kept: it runs in a folder of its own, and the run begins afresh. So the estimate knows the scene,
-the machine and what else runs on it; and what has to be compiled is compiled before the estimate is printed.
+Nothing of the try is kept: it runs in a folder of its own, without large checkpoints, and the run begins afresh. So the
+estimate knows the scene, the machine and what else runs on it; and what has to be compiled is compiled before the
+estimate is printed.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 from keyfluid.controllers import controller_for
 from keyfluid.controllers.method import Plan
 from keyfluid.controllers.shell import Stopped
 from keyfluid.problem import FrameRecord
+from keyfluid.problem.kept import Meta
 from keyfluid.runs.compiling import clock_without_compilation
 from keyfluid.runs.estimate import likely_steps
 from keyfluid.runs.new_folder import new_folder
@@ -32,6 +36,9 @@ _LONG_ENOUGH, _MOST_REPORTS = 0.5, 5
 _DEAR = 5.0
 """Seconds of a first frame from which no second one is tried."""
 
+_LARGE = 2**25
+"""Bytes of a checkpoint that a try does not write: the iteration before it took far longer than writing would."""
+
 
 class PaceReport(NamedTuple):
     """Seconds until a method reported, without compilation, and its work done and left."""
@@ -46,7 +53,7 @@ def expected_seconds(problem: BuiltScene, plan: Plan, should_stop: Callable[[], 
     with tempfile.TemporaryDirectory(prefix="keyfluid-") as folder:
         place = new_folder(Path(folder) / "try", problem.scene)
         try:
-            recorder, timed = Recorder(problem, place), _Timed(should_stop)
+            recorder, timed = _TrialRecorder(problem, place), _Timed(should_stop)
             with suppress(Stopped):
                 controller_for(problem.method).trial(plan, RunShell(recorder, timed))
             if not recorder.metas:
@@ -79,6 +86,19 @@ def known_pace(reports: list[PaceReport]) -> bool:
     if last.done <= first.done:
         return last.done > 0 and last.seconds > _DEAR
     return last.seconds - first.seconds > _LONG_ENOUGH or len(reports) >= _MOST_REPORTS
+
+
+class _TrialRecorder(Recorder):
+    """Writes frames, whose cost is part of the run's, and checkpoints until there is a large one."""
+
+    _large = False
+
+    def checkpoint(
+        self, arrays: Mapping[str, np.ndarray], meta: Meta, part: str | None = None, keep: Sequence[str] = ()
+    ) -> None:
+        self._large |= sum(array.nbytes for array in arrays.values()) > _LARGE
+        if not self._large:
+            super().checkpoint(arrays, meta, part, keep)
 
 
 class _Timed(Reporter):

@@ -110,12 +110,13 @@ def _steps_back(frames: Frames, last: int) -> Iterator[tuple[float, float, Field
             yield time, seconds, velocity
 
 
-def next_error(problem: Problem, index: int, densities: Mapping[str, np.ndarray]) -> float | None:
-    """Mean relative error against the keyframes that come next; None after the last."""
+def next_errors(problem: Problem, index: int, densities: Mapping[str, np.ndarray]) -> list[tuple[str, float]]:
+    """Key path and relative error of the keyframes that come next; empty after the last."""
     ahead = [key for key in problem.keyframes if key.frame >= index]
     first = min((key.frame for key in ahead), default=None)
-    errors = [relative_error(densities[key.field], key.target, key.mask) for key in ahead if key.frame == first]
-    return float(np.mean(errors)) if errors else None
+    return [
+        (key.path, relative_error(densities[key.field], key.target, key.mask)) for key in ahead if key.frame == first
+    ]
 
 
 def worst_divergence(problem: Problem, record: FrameRecord) -> float:

@@ -96,12 +96,12 @@ class Painter:
             for name in problem.densities
             if name in densities
         ]
-        bodies = problem.solids(frame / problem.fps)
-        solid = bodies.solid if bodies is not None else None
+        distance = problem.solids.distance(frame / problem.fps)  # not a mask, which has steps and loses thin bodies
         if problem.grid.dim == 2:
-            return render_plane(fields, solid, size=self.size)
+            covered = np.clip(0.5 - distance / problem.grid.spacing, 0, 1) if distance is not None else None
+            return render_plane(fields, covered, size=self.size)
         return render_volume(
-            fields, problem.grid.spacing, self.view(frame), solid, problem.scene.light.extinction,
+            fields, problem.grid.spacing, self.view(frame), distance, problem.scene.light.extinction,
             step=1.0 if self._draft else 0.5,
         )  # fmt: skip
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from keyfluid.controllers.shell import Stopped
 from keyfluid.runs.time_left import METHOD, TimeLeft
@@ -15,7 +15,11 @@ _PATIENCE = 1.0
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is: `done` of `total` units of a phase; seconds_left: of the whole run, None until it is known."""
+    """How far a run is: `done` of `total` units of a phase.
+
+    error         over the keyframes that count now; errors: of each, by its key path, the worst of its frames
+    seconds_left  of the whole run, None until it is known
+    """
 
     done: int
     total: int
@@ -23,6 +27,7 @@ class Progress:
     error: float | None = None
     note: str = ""
     seconds_left: float | None = None
+    errors: Mapping[str, float] = field(default_factory=dict)
 
 
 Listener = Callable[[Progress], None]

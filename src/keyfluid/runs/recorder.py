@@ -14,6 +14,7 @@ from keyfluid.io.run.checkpoints import ShellMemory
 from keyfluid.io.run.result_file import KeyScore, Result, Status
 from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.io.run.stored_frame import FrameMeta, StoredFrame
+from keyfluid.objectives.match import worst_by_key
 from keyfluid.problem import FrameRecord
 from keyfluid.problem.kept import Meta
 from keyfluid.runs import metrics
@@ -37,6 +38,8 @@ class Recorder:
         self.store: FrameStore = folder.frames if folder is not None else MemoryFrames()
         self.frames = Frames(self.store, problem)
         self.metas: dict[int, FrameMeta] = {}
+        self.errors: dict[str, float] = {}
+        """Of the last frame against the keyframes that come next, by their key paths."""
         self.restored: Checkpoint | None = None
         self._logged: list[dict[str, Any]] = []
         self._iterations = self._evaluations = 0
@@ -55,6 +58,8 @@ class Recorder:
         for name, field in state.items():
             field.require_finite(f"frame {index}: {name}")
         seconds = [seconds for seconds, _ in record.carriers]
+        ahead = metrics.next_errors(self.problem, index, densities)
+        self.errors = worst_by_key(ahead)
         meta: FrameMeta = {
             "index": index,
             "time": index / self.problem.fps,
@@ -63,7 +68,7 @@ class Recorder:
             "divergence": metrics.worst_divergence(self.problem, record),
             "numbers": dict(record.numbers),
             "force_square": metrics.mean_square(record.force) if record.force is not None else 0.0,
-            "error": metrics.next_error(self.problem, index, densities),
+            "error": float(np.mean([error for _, error in ahead])) if ahead else None,
             "step_seconds": seconds,
             "carrier_seconds": seconds if self.problem.keeps_carriers else [],
             "memory": dict(record.memory),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from math import inf
 
@@ -68,13 +69,15 @@ class RunShell:
         error: float | None = None,
         note: str = "",
         work: tuple[float, float] | None = None,
+        errors: Mapping[str, float] | None = None,
     ) -> None:
         metas = self.recorder.metas
         if error is None and metas:
             error = metas[max(metas)]["error"]
         spent, left = work or (done, total - done)
         self._try_outputs(spent / max(spent + left, 1e-9))
-        self.reporter.step(Progress(done, total, unit, error, note), work)
+        known = self.recorder.errors if errors is None else errors
+        self.reporter.step(Progress(done, total, unit, error, note, errors=known), work)
 
     def _try_outputs(self, share: float) -> None:
         """Measure the outputs on the last frame, for the time left: a film's later pictures take longer than the first.

@@ -6,8 +6,8 @@ something is warm; `vel` [velocity], `force`, vectors at cell centres; `target` 
 level set, in place of densities. 2D is a slab one voxel thick.
 The centre of cell i lies at (i + 1/2) dx; `output.up` turns the transform and the vectors about x.
 
-Active are the voxels with smoke above `output.threshold`; of vectors and colours also those around them, which
-interpolation between voxels reads, and in a liquid those inside it and in the band of its level set.
+Active are the voxels with smoke above `output.threshold`; of vectors and colours also those that share a face with one,
+which interpolation towards the outline reads, and in a liquid those inside it and in the band of its level set.
 `output.grids` chooses among the kinds of grids.
 """
 
@@ -110,7 +110,7 @@ def _above(values: np.ndarray, level: float) -> np.ndarray | None:
 
 
 def _around(problem: BuiltScene, frame: Frame) -> np.ndarray | None:
-    """Where vectors and colours are stored: in the fluid, and in the voxels that touch it."""
+    """Where vectors and colours are stored: in the fluid, and in the voxels that share a face with it."""
     threshold = problem.scene.output.threshold
     if threshold == 0:
         return None
@@ -118,13 +118,12 @@ def _around(problem: BuiltScene, frame: Frame) -> np.ndarray | None:
         return np.asarray(_deep(frame.surface) < BAND * problem.grid.spacing)
     smoke = [values > threshold * problem.peaks[name] for name, values in frame.densities.items()]
     mask = _deep(np.any(smoke, axis=0))
+    wider = mask.copy()
     for axis in range(3):
-        wider = mask.copy()
         lower, upper = (_cut(axis, slice(None, -1)), _cut(axis, slice(1, None)))
         wider[lower] |= mask[upper]
         wider[upper] |= mask[lower]
-        mask = wider
-    return mask
+    return wider
 
 
 def _cut(axis: int, part: slice) -> tuple[slice, ...]:

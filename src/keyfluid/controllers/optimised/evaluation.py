@@ -33,6 +33,7 @@ from keyfluid.objectives import (
     VelocityMatch,
     root_mean_square,
 )
+from keyfluid.objectives.match import worst_by_key
 from keyfluid.problem import Clock, Problem
 from keyfluid.rollout import MemoryPlan, Rollout
 from keyfluid.rollout.allocation import choose_allocation
@@ -173,6 +174,14 @@ class Evaluation:
             squares = [(w * size, self.match.errors[i]) for i, (w, size) in enumerate(zip(weights, self.match.sizes))]
         total = sum(w for w, _ in squares)
         return math.sqrt(sum(w * e * e for w, e in squares) / total) if total > 0 else 0.0
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """Relative error of each keyframe at the last evaluation, by its key path."""
+        if self.match is None:
+            return {}
+        keys = self.match.keys
+        return worst_by_key((keys[place].path, error) for place, error in self.match.errors.items())
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         forcing = ControlForcing(self.control, vector, self._penalty, self._others, self._source_penalty)

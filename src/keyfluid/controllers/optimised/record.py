@@ -68,6 +68,7 @@ class SearchRecord(Watch):
         self._total = sum(stage.iterations for stages in windows for stage in stages)
         self._values = dict(position.values)
         self._error = position.error
+        self._errors: dict[str, float] = {}
         self._evaluations = 0 if position.state is None else position.state.evaluations
 
     def stop_if_asked(self) -> None:
@@ -81,7 +82,7 @@ class SearchRecord(Watch):
         shell.count(0 if begins else 1, state.evaluations - self._evaluations)
         self._evaluations = state.evaluations
         if evaluation.evaluations:
-            self._error = evaluation.error
+            self._error, self._errors = evaluation.error, evaluation.errors
         self._keep(rank, state)
         if not begins and shell.show_due:
             began = time.perf_counter()
@@ -137,7 +138,7 @@ class SearchRecord(Watch):
         keep = [*self.kept, *(part_name(window, rank, i) for i in sorted({*state.iterates, state.lowest}))]
         shell.checkpoint({"x": now.x, "g": now.gradient}, meta, part_name(window, rank, state.iteration), keep)
         work = self._work.at(window, rank, state.iteration)
-        shell.progress(done, self._total, "iteration", error, self.stages[rank].label, work)
+        shell.progress(done, self._total, "iteration", error, self.stages[rank].label, work, self._errors)
 
     def _reason(self, rank: int, state: Minimisation) -> str:
         """Why a search ended early."""

@@ -192,7 +192,7 @@ class Shooting:
         meta = {"round": now.number, "closing": now.closing, "done": len(now.found), "logged": self.logged}
         shell.checkpoint(arrays, meta, _part(now, place), keep)
         error = found.course[-1][1]
-        shell.progress(*self._progress(now), "window", error, f"round {now.number}")
+        shell.progress(*self._progress(now), "window", error, f"round {now.number}", errors=found.errors)
 
     def _progress(self, now: Round) -> tuple[int, int]:
         """Windows solved, and those of all rounds and the closing if no round is spared."""

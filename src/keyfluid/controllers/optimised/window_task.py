@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -37,13 +37,15 @@ class WindowTask:
 
 @dataclass(frozen=True, eq=False)
 class WindowFound:
-    """What a window has found; course: (objective, error, stage) of every iteration."""
+    """What a window has found; course: (objective, error, stage) of every iteration; errors: of its keyframes, by key
+    path."""
 
     vector: np.ndarray
     states: Mapping[int, State]
     course: tuple[tuple[float, float, int], ...] = ()
     iterations: int = 0
     evaluations: int = 0
+    errors: Mapping[str, float] = field(default_factory=dict)
 
 
 class _Course(Watch):
@@ -75,5 +77,6 @@ def solve(task: WindowTask, stop: Callable[[], bool] = lambda: False) -> WindowF
     entry = Entry(0, stages[0].control.zeros()) if task.guess is None else Entry(len(stages) - 1, task.guess)
     course = _Course(stop)
     x = solve_window(WindowSearch(stages, task.settings, task.start, task.goal), entry, course).best.x
+    errors = course.evaluation.errors
     states = course.evaluation.states(x, task.wanted)
-    return WindowFound(x, states, tuple(course.points), course.iterations, course.evaluations)
+    return WindowFound(x, states, tuple(course.points), course.iterations, course.evaluations, errors)

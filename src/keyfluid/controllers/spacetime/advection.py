@@ -27,13 +27,17 @@ SMOOTHING = 1.5
 
 @dataclass(frozen=True, eq=False)
 class DensityGoal:
-    """A keyframe: the density of a field after `step` steps, in units of its peak; weight times mask counts."""
+    """A keyframe: the density of a field after `step` steps, in units of its peak; weight times mask counts.
+
+    path: its key path
+    """
 
     step: int
     field: str
     target: Field
     weight: float = 1.0
     mask: np.ndarray | None = None
+    path: str = ""
 
 
 @dataclass(eq=False)

@@ -18,6 +18,7 @@ from keyfluid.controllers.step_size import tell_if_fast
 from keyfluid.errors import BlowUp, KeyfluidError, SceneError
 from keyfluid.grid import Kind
 from keyfluid.objectives.density import relative_error
+from keyfluid.objectives.match import worst_by_key
 from keyfluid.problem import Problem
 from keyfluid.problem.kept import Meta, whole
 
@@ -177,7 +178,8 @@ class Spacetime(Method):
 def log(shell: Shell, outer: Outer, record: RoundRecord, phase: str, horizon: Horizon) -> None:
     """A round in the history, and for the person who waits."""
     assert outer.sweep is not None
-    error = max(goal_error(goal, outer.sweep.densities) for goal in outer.advection.goals)
+    missed = [(goal.path, goal_error(goal, outer.sweep.densities)) for goal in outer.advection.goals]
+    error = max(miss for _, miss in missed)
     shell.log(
         iteration=horizon.rounds + outer.iteration,
         together=float(phase == "optimise"),
@@ -202,7 +204,8 @@ def log(shell: Shell, outer: Outer, record: RoundRecord, phase: str, horizon: Ho
     still = min(max(MOST_LIKELY_ROUNDS - outer.iteration, FEWEST_LEFT), outer.settings.iterations - outer.iteration)
     windows = MOST_LIKELY_ROUNDS * (horizon.windows_left - 1)
     ahead = 0.0 if outer.done else (still + windows) * _work_of_round(outer)
-    shell.progress(done, most, "iteration", error, where, (horizon.work_done, ahead + horizon.work_later))
+    work = (horizon.work_done, ahead + horizon.work_later)
+    shell.progress(done, most, "iteration", error, where, work, worst_by_key(missed))
 
 
 def _work_of_round(outer: Outer) -> float:

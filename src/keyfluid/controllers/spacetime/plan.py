@@ -262,7 +262,8 @@ def goals_of(problem: Problem, steps_per_frame: int, stride: int = 1) -> list[De
         target = target * (1.0 / problem.peaks[key.field])
         for frame in range(key.frame, min(key.frame + key.hold, problem.frames) + 1):
             if key.weight > 0 and frame > 0:
-                goals.append(DensityGoal(frame * steps_per_frame // stride, key.field, target, key.weight, key.mask))
+                step = frame * steps_per_frame // stride
+                goals.append(DensityGoal(step, key.field, target, key.weight, key.mask, key.path))
     return goals
 
 

@@ -51,7 +51,7 @@ class LiquidTarget:
         )
 
     def advance(self, state: State, clock: Clock) -> Advance:
-        frame = math.floor(clock.time * self.problem.fps + 1e-6) + 1
+        frame = min(math.floor(clock.time * self.problem.fps + 1e-6) + 1, self.problem.frames)
         turn = acting(self.turns, frame)
         if turn is None or turn.blend == 0:
             return self.fluid.advance(state, clock)

@@ -79,7 +79,7 @@ class LiquidFluid(Fluid):
             target = distance_wanted(problem, key, key.frame)
             mask = None if key.mask is None else density(problem.grid, key.mask, problem.dtype)
             for frame in key.acting(frames[0], min(frames[1], problem.frames)):
-                keys.append(SurfaceKey(frame * steps, target, key.weight, mask))
+                keys.append(SurfaceKey(frame * steps, target, key.weight, mask, key.path))
         return SurfaceMatch(keys, blur) if keys else None
 
     def search(self, problem: Problem) -> SearchDefaults:

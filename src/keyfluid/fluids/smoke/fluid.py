@@ -81,7 +81,7 @@ class SmokeFluid(Fluid):
             target = density(problem.grid, key.target, problem.dtype)
             mask = None if key.mask is None else density(problem.grid, key.mask, problem.dtype)
             for frame in key.acting(frames[0], min(frames[1], problem.frames)):
-                keys.append(DensityKey(frame * steps, key.field, target, key.weight, mask))
+                keys.append(DensityKey(frame * steps, key.field, target, key.weight, mask, key.path))
         return DensityMatch(keys, _gamma(problem.grid, blur, pyramid)) if keys else None
 
     def search(self, problem: Problem) -> SearchDefaults:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +43,9 @@ class FrameFiles:
         with self.owned.writing(frame_file(index)) as path:
             save_arrays(path, frame.arrays, {**frame.meta, "run": self.run}, packing=frame.packing)
 
-    def read(self, index: int) -> StoredFrame:
-        arrays, meta = load_arrays(self.path(index))
+    def read(self, index: int, wanted: Callable[[str], bool] = lambda name: True) -> StoredFrame:
+        """A frame; wanted: which of its arrays, carriers apart, which are packed after one another."""
+        arrays, meta = load_arrays(self.path(index), wanted)
         own = self._own(index, meta)
         for name, array in arrays.items():
             if array.dtype.kind == "f" and not np.isfinite(array).all():

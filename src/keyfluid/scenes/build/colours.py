@@ -32,11 +32,15 @@ _FAINT = 2e-3
 """Share of a picture's ink that a colour must have to become a body."""
 
 
-def with_colours(scene: Scene) -> tuple[Scene, list[str]]:
-    """The scene with its pictures taken apart, and a line that says by which colours."""
+Origins = dict[str, list[int]]
+"""By "initial", "source" and "keyframe": the number in the scene's file of each entry; empty without colours."""
+
+
+def with_colours(scene: Scene) -> tuple[Scene, list[str], Origins]:
+    """The scene with its pictures taken apart, a line that says by which colours, and where each entry comes from."""
     wanted = scene.fluid.colours
     if wanted is None:
-        return scene, []
+        return scene, [], {}
     data = dump_data(scene)
     smoke = data["smoke"]
     del smoke["colours"]
@@ -48,12 +52,13 @@ def with_colours(scene: Scene) -> tuple[Scene, list[str]]:
         palette = list(wanted) if isinstance(wanted, list) else _found(pictures, wanted)
         fields = [{"name": name, "colour": colour} for name, colour in zip(colour_names(palette), palette)]
         smoke["field"] = fields
-    smoke["initial"] = _taken_apart(tables["smoke.initial"], fields, pictures)
+    origins: Origins = {}
+    smoke["initial"], origins["initial"] = _taken_apart(tables["smoke.initial"], fields, pictures)
     for name in ("source", "keyframe"):
         if tables[name]:
-            data[name] = _taken_apart(tables[name], fields, pictures)
+            data[name], origins[name] = _taken_apart(tables[name], fields, pictures)
     listed = ", ".join(f"{field['name']} {field['colour']}" for field in fields)
-    return scene_from(data), [f"smoke.colours: {listed}"]
+    return scene_from(data), [f"smoke.colours: {listed}"], origins
 
 
 def _is_coloured(entry: dict[str, Any]) -> bool:
@@ -86,16 +91,19 @@ def _found(pictures: dict[str, ColourPicture], wanted: str | int) -> list[str]:
 
 def _taken_apart(
     entries: Sequence[dict[str, Any]], fields: Sequence[dict[str, Any]], pictures: dict[str, ColourPicture]
-) -> list[dict[str, Any]]:
-    """The entries in their order, one for each colour of a picture that it holds."""
+) -> tuple[list[dict[str, Any]], list[int]]:
+    """The entries in their order, one for each colour of a picture that it holds, and which entry each comes from."""
     palette = [field["colour"] for field in fields]
     result: list[dict[str, Any]] = []
-    for entry in entries:
+    origins: list[int] = []
+    for i, entry in enumerate(entries):
         if not _is_coloured(entry):
             result.append(entry)
+            origins.append(i)
             continue
         amount = shares_of(pictures[entry["image"]], palette).sum(axis=(1, 2), dtype=np.float64)
         for field, share in zip(fields, amount / max(amount.sum(), 1e-300)):
             if share > _FAINT:
                 result.append({**entry, "field": field["name"], "palette": palette, "ink": field["colour"]})
-    return result
+                origins.append(i)
+    return result, origins

@@ -26,7 +26,16 @@ _PIECE = 1 << 20
 
 def input_files(scene: Scene) -> list[Path]:
     """Every file that a scene reads."""
-    return [file for key, value in _named(dump_data(scene)) for file in _files(key, value)]
+    return [file for _, key, value in _named(dump_data(scene)) for file in files_of(key, value)]
+
+
+def named_files(scene: Scene) -> Iterator[tuple[str, list[Path]]]:
+    """Key path of every file or run that a scene names, and what is read for it; a run's folder comes first."""
+    for path, key, value in _named(dump_data(scene)):
+        yield path, [*([Path(value)] if key == RUN_KEY else []), *files_of(key, value)]
+    start = getattr(scene.control, "start", None)
+    if start is not None:
+        yield "control.start", [Path(start), *frame_files(Path(start))]
 
 
 def hashed_scene(scene: Scene) -> dict[str, Any]:
@@ -44,7 +53,7 @@ def hashed_scene(scene: Scene) -> dict[str, Any]:
         if not _is_file(key, value):
             return replaced(value)
         if (key, value) not in known:
-            known[key, value] = FILE + (_run_name(Path(value)) if key == RUN_KEY else _digest(_files(key, value)))
+            known[key, value] = FILE + (_run_name(Path(value)) if key == RUN_KEY else _digest(files_of(key, value)))
         return known[key, value]
 
     tables: dict[str, Any] = replaced(dump_data(scene))
@@ -55,19 +64,21 @@ def _is_file(key: str, value: Any) -> bool:
     return isinstance(value, str) and (key in FILE_KEYS or key == RUN_KEY)
 
 
-def _named(node: Any) -> Iterator[tuple[str, str]]:
+def _named(node: Any, path: str = "") -> Iterator[tuple[str, str, str]]:
+    """Key path, key and value of every key that names a file."""
     if isinstance(node, list):
-        for entry in node:
-            yield from _named(entry)
+        for number, entry in enumerate(node):
+            yield from _named(entry, f"{path}[{number}]")
     elif isinstance(node, dict):
         for key, value in node.items():
+            inner = f"{path}.{key}" if path else key
             if _is_file(key, value):
-                yield key, value
+                yield inner, key, value
             else:
-                yield from _named(value)
+                yield from _named(value, inner)
 
 
-def _files(key: str, value: str) -> list[Path]:
+def files_of(key: str, value: str) -> list[Path]:
     path = Path(value)
     if key == RUN_KEY:
         return frame_files(path)

@@ -29,7 +29,7 @@ from keyfluid.grid import Grid
 from keyfluid.problem import Emission, Keyframe
 from keyfluid.scenes.build.obstacles import Obstacles
 from keyfluid.scenes.build.report import Told, say_nothing
-from keyfluid.scenes.build.sources import LEAST_STROKE, PlacedBody, place
+from keyfluid.scenes.build.sources import LEAST_STROKE, PlacedBody, Reader, place, read_source
 from keyfluid.scenes.build.start_values import values_present
 from keyfluid.scenes.schema.checks import start_path
 from keyfluid.scenes.schema.scene import KeyframeEntry, Mask, Scene
@@ -42,10 +42,12 @@ STORED = ("vdb", "npy", "run")
 _CUT = 0.01
 
 
-def region(mask: Mask, scene: Scene, grid: Grid, path: str, time: float, dtype: np.dtype) -> np.ndarray:
+def region(
+    mask: Mask, scene: Scene, grid: Grid, path: str, time: float, dtype: np.dtype, read: Reader = read_source
+) -> np.ndarray:
     """1 where an entry counts, by its `mask`; 0 elsewhere."""
     try:
-        share = np.clip(place(mask, scene).coverage(grid, time), 0.0, 1.0)
+        share = np.clip(place(mask, scene, read).coverage(grid, time), 0.0, 1.0)
     except KeyfluidError as error:
         raise SceneError(f"{path}.mask", " ".join(str(error).split())) from None
     share = 1.0 - share if mask.outside else share
@@ -162,11 +164,19 @@ class FieldPlan:
         return rest
 
 
-class TargetMaker:
-    """Draws targets one entry at a time."""
+def mass_rule(entry: KeyframeEntry, kind: str) -> str:
+    """How a keyframe gets its mass; the default depends on what it is made of."""
+    return entry.mass or ("keep" if kind == "run" else "match" if kind in STORED else "resize")
 
-    def __init__(self, scene: Scene, grid: Grid, dtype: np.dtype, told: Told = say_nothing) -> None:
-        self.scene, self.grid, self.dtype, self.told = scene, grid, dtype, told
+
+class TargetMaker:
+    """Draws targets one entry at a time. strokes: whether texts with strokes that are too thin are looked for."""
+
+    def __init__(
+        self, scene: Scene, grid: Grid, dtype: np.dtype, told: Told = say_nothing, read: Reader = read_source
+    ) -> None:
+        self.scene, self.grid, self.dtype, self.told, self.read = scene, grid, dtype, told, read
+        self.strokes = True
         self.count = sum((entry.until or entry.frame) - entry.frame + 1 for entry in scene.keyframe)
         self.keyframes: list[Keyframe] = []
         self.warnings: list[str] = []
@@ -174,13 +184,18 @@ class TargetMaker:
     def sorted(self) -> list[Keyframe]:
         return sorted(self.keyframes, key=lambda key: key.frame)
 
-    def add(self, index: int, body: PlacedBody, plans: Mapping[str, FieldPlan], solids: Obstacles) -> None:
-        """The target of an entry, or with `until` one for each of its frames, all of one size."""
+    def add(
+        self,
+        index: int,
+        body: PlacedBody,
+        plans: Mapping[str, FieldPlan],
+        solids: Obstacles | None,
+        only: int | None = None,
+    ) -> None:
+        """The target of an entry, or with `until` one for each of its frames, all of one size; only: for one frame."""
         entry, path = self.scene.keyframe[index], f"keyframe[{index}]"
         plan = plans[self.scene.field_of(entry)]
-        rule: str = entry.mass or ("keep" if body.kind == "run" else "match" if body.kind in STORED else "resize")
-        if plan.first_key == index:
-            rule = "first-key"
+        rule = "first-key" if plan.first_key == index else mass_rule(entry, body.kind)
         if plan.present(entry.frame) <= 0:
             raise SceneError(
                 f"{path}.frame",
@@ -197,12 +212,14 @@ class TargetMaker:
                 body = body.resized(self.grid, per_peak, entry.frame / self.scene.time.fps)
             except KeyfluidError as error:
                 raise SceneError(f"{path}.mass", " ".join(str(error).split()) + self._instead(error)) from None
-        self._warn_of_strokes(path, body)
+        if self.strokes:
+            self._warn_of_strokes(path, body)
         if any(not source.exact for source in plan.sources):
             self.warnings.append(
                 f"{path}: the amount from a source that holds a density is only estimated; `rate` makes it known"
             )
-        for frame in range(entry.frame, (entry.until or entry.frame) + 1):
+        every = range(entry.frame, (entry.until or entry.frame) + 1)
+        for frame in every if only is None else (min(max(only, every[0]), every[-1]),):
             self._add_frame(entry, path, body, plan, solids, rule, frame)
 
     def _colours_beside(self, entry: KeyframeEntry) -> list[int]:
@@ -222,7 +239,7 @@ class TargetMaker:
         path: str,
         body: PlacedBody,
         plan: FieldPlan,
-        solids: Obstacles,
+        solids: Obstacles | None,
         rule: str,
         frame: int,
     ) -> None:
@@ -237,7 +254,7 @@ class TargetMaker:
             drawn = drawn * (plan.present(frame) / mass)
         elif rule != "keep" or body.kind not in STORED:
             drawn = drawn * (plan.peak * left / body.peak)
-        mask = None if entry.mask is None else region(entry.mask, self.scene, self.grid, path, time, self.dtype)
+        mask = None if entry.mask is None else self._region(entry.mask, path, time)
         bound = None
         if mask is None and body.kind != "run":
             values = values_present(plan.start, plan.emitted(frame), plan.peak, self.grid.spacing)
@@ -278,9 +295,12 @@ class TargetMaker:
                 f"set domain.resolution = {need}, or make the letters larger"
             )
 
-    def _covered(self, path: str, body: PlacedBody, drawn: np.ndarray, solids: Obstacles, time: float) -> float:
+    def _region(self, mask: Mask, path: str, time: float) -> np.ndarray:
+        return region(mask, self.scene, self.grid, path, time, self.dtype, self.read)
+
+    def _covered(self, path: str, body: PlacedBody, drawn: np.ndarray, solids: Obstacles | None, time: float) -> float:
         """The share of a target that lies inside an obstacle; all of it can't be."""
-        now = solids(time)
+        now = solids(time) if solids is not None else None
         covered = float(drawn[now.solid].sum() / drawn.sum()) if now is not None else 0.0
         if covered > 1 - 1e-9:
             raise SceneError(f"{path}.{body.kind}", "lies inside an obstacle at its frame; move one of them")

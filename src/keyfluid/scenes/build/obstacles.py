@@ -15,7 +15,7 @@ from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.scenes.build.report import Told, say_nothing
-from keyfluid.scenes.build.sources import place_solid, upright_rotation
+from keyfluid.scenes.build.sources import Reader, place_solid, read_source, upright_rotation
 from keyfluid.scenes.schema.faults import raise_any
 from keyfluid.scenes.schema.scene import Obstacle, Scene
 from keyfluid.shapes import AnalyticShape, Mesh, Placement
@@ -23,6 +23,8 @@ from keyfluid.shapes.placement import domain_of, rotation_matrix
 from keyfluid.solids import Solids
 
 _INSTANT = 1e-3
+_FAR = 3
+"""Cells from a body at which its distance is no longer followed."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,10 @@ class Pose:
 class MovingBody:
     """One obstacle: its pose and its inside at any time (seconds); source, placement: at its first pose."""
 
-    def __init__(self, obstacle: Obstacle, scene: Scene, grid: Grid) -> None:
+    def __init__(self, obstacle: Obstacle, scene: Scene, grid: Grid, read: Reader = read_source) -> None:
         self.obstacle, self.grid = obstacle, grid
         self.fps = scene.time.fps
-        source, placement = place_solid(obstacle, scene)
+        source, placement = place_solid(obstacle, scene, read)
         if obstacle.path is not None:
             first = obstacle.path[0]
             rotation = first.rotation if first.rotation is not None else obstacle.rotation
@@ -72,9 +74,9 @@ class MovingBody:
             center = center + time * np.asarray(self.obstacle.velocity)
         return Pose(center, _spun(self.obstacle.spin, time, self.grid.dim) @ turn)
 
-    def solid(self, time: float) -> np.ndarray:
-        """bool per cell."""
-        return self._rest.solid(self.pose(time))
+    def distance(self, time: float) -> np.ndarray:
+        """Signed distance of cells in metres, negative inside, at most _FAR cells."""
+        return self._rest.distance(self.pose(time))
 
     def velocity(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Velocity of the middle, the matrix [w] of the turning, and the middle."""
@@ -109,19 +111,20 @@ class _Rest:
         if isinstance(source, Mesh):
             self._sample(source, placement, lower, upper)
 
-    def solid(self, pose: Pose) -> np.ndarray:
+    def distance(self, pose: Pose) -> np.ndarray:
         grid = self.grid
-        inside = np.zeros(grid.cells, dtype=bool)
-        first = np.clip((pose.center - self.radius) // grid.spacing - 1, 0, grid.cells).astype(int)
-        last = np.clip((pose.center + self.radius) // grid.spacing + 2, 0, grid.cells).astype(int)
+        far = _FAR * grid.spacing
+        found = np.full(grid.cells, far)
+        first = np.clip((pose.center - self.radius) // grid.spacing - _FAR, 0, grid.cells).astype(int)
+        last = np.clip((pose.center + self.radius) // grid.spacing + _FAR + 1, 0, grid.cells).astype(int)
         if np.any(last <= first):
-            return inside
+            return found
         axes = [(np.arange(a, b) + 0.5) * grid.spacing for a, b in zip(first, last)]
         points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
         back = (points - pose.center) @ pose.turn + self.center
         window = tuple(slice(a, b) for a, b in zip(first, last))
-        inside[window] = self._distance(back) < 0
-        return inside
+        found[window] = np.minimum(self._distance(back), far)
+        return found
 
     def _distance(self, points: np.ndarray) -> np.ndarray:
         if isinstance(self.source, AnalyticShape):
@@ -129,7 +132,7 @@ class _Rest:
         from scipy.ndimage import map_coordinates
 
         where = (points - self._corner) / self.grid.spacing - 0.5
-        far = 10 * self.grid.spacing
+        far = _FAR * self.grid.spacing
         flat = map_coordinates(self._samples, where.reshape(-1, 3).T, order=1, mode="constant", cval=far)
         return flat.reshape(points.shape[:-1])
 
@@ -153,14 +156,16 @@ class _Rest:
 class Obstacles:
     """All obstacles of a scene; call with a time in seconds."""
 
-    def __init__(self, scene: Scene, grid: Grid, dtype: np.dtype, told: Told = say_nothing) -> None:
+    def __init__(
+        self, scene: Scene, grid: Grid, dtype: np.dtype, told: Told = say_nothing, read: Reader = read_source
+    ) -> None:
         self.grid, self.dtype = grid, dtype
         self.bodies: list[MovingBody] = []
         faults = []
         for i, obstacle in enumerate(scene.obstacle):
             told("reading obstacle", i + 1, len(scene.obstacle))
             try:
-                self.bodies.append(MovingBody(obstacle, scene, grid))
+                self.bodies.append(MovingBody(obstacle, scene, grid, read))
             except KeyfluidError as error:
                 faults.append(SceneError(f"obstacle[{i}].{'mesh' if obstacle.mesh else 'shape'}", str(error)))
         raise_any(faults)
@@ -177,10 +182,14 @@ class Obstacles:
             self._still = self._at(0.0)
         return self._still
 
+    def distance(self, time: float) -> np.ndarray | None:
+        """Signed distance of cells to the nearest body in metres, at most _FAR cells; None without obstacles."""
+        return np.min([body.distance(time) for body in self.bodies], axis=0) if self.bodies else None
+
     def _at(self, time: float) -> Solids:
         owner = np.full(self.grid.cells, -1, dtype=np.int16)
         for index, body in enumerate(self.bodies):
-            owner[body.solid(time)] = index
+            owner[body.distance(time) < 0] = index
         distance = np.where(owner >= 0, -1.0, 1.0)
         return Solids.from_distance(self.grid, distance, self._motion(owner, time), self.dtype)
 

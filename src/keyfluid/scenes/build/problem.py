@@ -8,39 +8,31 @@ fields and the lines to print before a run. Mass (DESIGN.md): see keyframes.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from keyfluid.errors import KeyfluidError, SceneError, SceneErrors
 from keyfluid.grid import Grid
 from keyfluid.io.budget import memory_of_machine
-from keyfluid.problem import Emission, EngineOptions, Keyframe, Problem
+from keyfluid.problem import EngineOptions, Keyframe, Problem
 from keyfluid.scenes.build import forewarnings
+from keyfluid.scenes.build.bodies import Bodies
 from keyfluid.scenes.build.colours import with_colours
 from keyfluid.scenes.build.flows import place_flow
 from keyfluid.scenes.build.fluids import fluid_faults, make_fluid
-from keyfluid.scenes.build.keyframes import FieldPlan, TargetMaker
+from keyfluid.scenes.build.keyframes import FieldPlan
 from keyfluid.scenes.build.memory import make_grid, memory_estimate, memory_fault
 from keyfluid.scenes.build.obstacles import Obstacles
 from keyfluid.scenes.build.other_run import open_edit
 from keyfluid.scenes.build.pictures import place_picture
 from keyfluid.scenes.build.report import Told, say_nothing
-from keyfluid.scenes.build.sources import PlacedBody, place
+from keyfluid.scenes.build.sources import PlacedBody
 from keyfluid.scenes.build.start_values import velocity_of_starts
 from keyfluid.scenes.build.winds import place_wind, start_temperature, wind_warnings
-from keyfluid.scenes.schema.bodies import SolidBody
-from keyfluid.scenes.schema.check_bodies import kinds_of
-from keyfluid.scenes.schema.checks import check, start_path
+from keyfluid.scenes.schema.checks import check
 from keyfluid.scenes.schema.faults import raise_any
-from keyfluid.scenes.schema.liquid import LiquidInitial
 from keyfluid.scenes.schema.load import preview
 from keyfluid.scenes.schema.scene import Scene
-from keyfluid.scenes.schema.smoke import Initial
-from keyfluid.shapes.arrays import LARGEST_DENSITY
 
 _OFF_SIZE = 0.02
 
@@ -49,6 +41,7 @@ _OFF_SIZE = 0.02
 class BuiltScene(Problem):
     """A scene on its grid. colours: {field: colour}; warnings: lines to print before a run."""
 
+    solids: Obstacles
     scene: Scene
     colours: dict[str, str | tuple[float, ...]]
     warnings: list[str]
@@ -71,7 +64,7 @@ def build(scene: Scene, told: Told = say_nothing) -> BuiltScene:
     told: called with what is being read or drawn, its number and the total, to report progress.
     """
     raise_any(check(scene))
-    scene, colours = with_colours(scene)
+    scene, colours, _ = with_colours(scene)
     grid = make_grid(scene)
     fault = memory_fault(scene, grid)
     raise_any([fault] if fault is not None else [])
@@ -79,27 +72,13 @@ def build(scene: Scene, told: Told = say_nothing) -> BuiltScene:
 
 
 class _Builder:
-    """Collects faults, so that all of them are reported at once."""
+    """One scene on its grid; raises all faults of a step at once."""
 
     def __init__(self, scene: Scene, grid: Grid, told: Told, warnings: Sequence[str] = ()) -> None:
         self.scene, self.grid, self.told = scene, grid, told
-        self.dtype = np.dtype(scene.simulation.precision)
-        self.faults: list[SceneError] = []
+        self.bodies = Bodies(scene, grid, told)
+        self.dtype, self.at, self.faults = self.bodies.dtype, self.bodies.at, self.bodies.faults
         self.warnings = list(warnings)
-        self.placed: list[tuple[str, SolidBody, PlacedBody]] = []
-        """Every body of fluid: its key path, its table, and where it is."""
-
-    @contextmanager
-    def at(self, path: str) -> Iterator[None]:
-        """Faults raised inside belong to this key."""
-        try:
-            yield
-        except SceneErrors as errors:
-            self.faults += errors.faults
-        except SceneError as error:
-            self.faults.append(error)
-        except KeyfluidError as error:
-            self.faults.append(SceneError(path, " ".join(str(error).split())))
 
     def build(self) -> BuiltScene:
         scene, grid = self.scene, self.grid
@@ -110,24 +89,16 @@ class _Builder:
                 edit = open_edit(scene.edit, scene)
                 known = {f.name: edit.start(f.name, grid) for f in scene.fluid.field}
         raise_any(self.faults)
-        solids = self._solids()
-        sources = self._sources(solids)
-        starts = self._starts()
-        maker = TargetMaker(scene, grid, self.dtype, self.told)
-        keys = self._place_keys()
+        bodies = self.bodies
+        bodies.place()
         raise_any(self.faults)
+        bodies.size_starts(known)
+        raise_any(self.faults)
+        solids, maker, plans = bodies.solids, bodies.targets, bodies.plans
         assert solids is not None
-        now = solids(0.0)
-        solid = now.solid if now is not None else np.zeros(grid.cells, dtype=bool)
-        plans = {f.name: FieldPlan(f.name, scene, grid, starts, sources, solid) for f in scene.fluid.field}
-        for plan in plans.values():
-            with self.at(start_path(scene, 0)):
-                plan.size_starts(keys, known.get(plan.name))
+        bodies.draw_targets()
         raise_any(self.faults)
-        for i, placed in keys:
-            with self.at(f"keyframe[{i}]"):
-                maker.add(i, placed, plans, solids)
-        raise_any(self.faults)
+        self.warnings += bodies.warnings
         for plan in plans.values():
             self.warnings += plan.warnings
         pictures = []
@@ -162,8 +133,8 @@ class _Builder:
             cfl=scene.simulation.cfl,
             densities=start,
             velocity=velocity_of_starts(grid, winds, self.dtype),
-            temperature=start_temperature(grid, warmth, solid, self.dtype) if scene.warm else None,
-            sources=sources,
+            temperature=start_temperature(grid, warmth, bodies.solid, self.dtype) if scene.warm else None,
+            sources=list(bodies.sources.values()),
             winds=blowing,
             solids=solids,
             fluid=fluid,
@@ -192,7 +163,7 @@ class _Builder:
     def _warn_early(self, solids: Obstacles, plans: Mapping[str, FieldPlan], keyframes: Sequence[Keyframe]) -> None:
         """Forewarnings of all bodies, as they are after sizing."""
         scene, grid, resolution = self.scene, self.grid, self.scene.domain.resolution
-        bodies = [(path, body, getattr(entry, "invert", None)) for path, entry, body in self.placed]
+        bodies = [(path, body, getattr(entry, "invert", None)) for path, entry, body in self.bodies.placed]
         sized = {path: body for plan in plans.values() for path, body in plan.sized.items()}
         sized |= {key.path: key.body for key in keyframes if isinstance(key.body, PlacedBody)}
         self.warnings += forewarnings.unsteered(scene)
@@ -203,78 +174,3 @@ class _Builder:
             self.warnings += forewarnings.thin_solid(f"obstacle[{i}]", solid, grid, resolution)
         present = lambda key: plans[key.field].present(key.frame)  # noqa: E731
         self.warnings += forewarnings.changing_volume(keyframes, present, scene.fluid.table)
-
-    def _solids(self) -> Obstacles | None:
-        with self.at("obstacle"):
-            solids = Obstacles(self.scene, self.grid, self.dtype, self.told)
-            solids(0.0)
-            return solids
-        return None
-
-    def _sources(self, solids: Obstacles | None) -> list[Emission]:
-        scene, found = self.scene, []
-        still = solids(0.0) if solids is not None and not solids.move else None
-        for i, entry in enumerate(scene.source):
-            self.told("drawing source", i + 1, len(scene.source))
-            with self.at(f"source[{i}].{kinds_of(entry)[0]}"):
-                placed = place(entry, scene)
-                self.placed.append((f"source[{i}]", entry, placed))
-                mask = np.clip(placed.coverage(self.grid), 0.0, 1.0)
-                if not mask.any():
-                    raise KeyfluidError("lies outside the domain; check center and size")
-                if still is not None:
-                    mask = self._outside(f"source[{i}]", mask, still.solid)
-                held = None if entry.rate is not None else (entry.density if entry.density is not None else 1.0)
-                found.append(
-                    Emission(
-                        scene.field_of(entry),
-                        mask.astype(self.dtype),
-                        entry.rate,
-                        held,
-                        None if entry.velocity is None else tuple(entry.velocity),
-                        entry.start,
-                        entry.stop if entry.stop is not None else scene.time.frames,
-                        entry.temperature,
-                    )
-                )
-        return found
-
-    def _outside(self, path: str, mask: np.ndarray, solid: np.ndarray) -> np.ndarray:
-        """A source's region without what lies inside obstacles, where it would give nothing."""
-        lost = float(mask[solid].sum() / mask.sum())
-        if lost > 1 - 1e-9:
-            raise KeyfluidError("lies inside an obstacle; move one of them")
-        if lost > 0.01:
-            self.warnings.append(f"{path}: {100 * lost:.0f} % of it lies inside an obstacle and emits nothing")
-        return np.where(solid, 0.0, mask)
-
-    def _starts(self) -> list[tuple[int, PlacedBody]]:
-        entries: Sequence[Initial | LiquidInitial] = self.scene.fluid.initial
-        found = []
-        for i, entry in enumerate(entries):
-            self.told("reading start", i + 1, len(entries))
-            with self.at(f"{start_path(self.scene, i)}.{kinds_of(entry)[0]}"):
-                placed = place(entry, self.scene)
-                if placed.leaves_domain(self.grid)[0]:
-                    raise KeyfluidError("lies outside the domain; check center and size")
-                if entry.density * placed.peak > LARGEST_DENSITY:
-                    raise SceneError(
-                        f"{start_path(self.scene, i)}.density",
-                        f"{entry.density:g} times the largest value of the file, {placed.peak:.3g}, is more than "
-                        f"{LARGEST_DENSITY:g}; give a smaller one",
-                    )
-                self.placed.append((start_path(self.scene, i), entry, placed))
-                found.append((i, placed))
-        return found
-
-    def _place_keys(self) -> list[tuple[int, PlacedBody]]:
-        found = []
-        for i, entry in enumerate(self.scene.keyframe):
-            self.told("reading keyframe", i + 1, len(self.scene.keyframe))
-            with self.at(f"keyframe[{i}].{kinds_of(entry)[0]}"):
-                placed = place(entry, self.scene)
-                if placed.leaves_domain(self.grid, entry.frame / self.scene.time.fps)[0]:
-                    raise KeyfluidError("lies outside the domain; check center and size")
-                self.placed.append((f"keyframe[{i}]", entry, placed))
-                found.append((i, placed))
-        return found

@@ -37,6 +37,9 @@ from keyfluid.shapes import (
 from keyfluid.shapes.image import load_ink
 from keyfluid.shapes.placement import domain_of
 
+Reader = Callable[[SolidBody, Scene], DensitySource]
+"""Gives what a body is made of."""
+
 LEAST_STROKE = 5.0
 _UPRIGHT = ("ring", "torus", "cylinder", "cone", "star", "cross", "heart")
 
@@ -136,10 +139,14 @@ def distance_from_share(share: np.ndarray, spacing: float) -> np.ndarray:
     return np.where((share > 0) & (share < 1), 0.5 - share, cells) * spacing
 
 
-def place(body: SolidBody, scene: Scene) -> PlacedBody:
-    """Read what the body is made of; the scene has passed `check`."""
-    kind = kinds_of(body)[0]
-    source = _READERS[kind](body, scene)
+def read_source(body: SolidBody, scene: Scene) -> DensitySource:
+    """What the body is made of; the scene has passed `check`."""
+    return _READERS[kinds_of(body)[0]](body, scene)
+
+
+def place(body: SolidBody, scene: Scene, read: Reader = read_source) -> PlacedBody:
+    """The body where it stands, before the mass rule."""
+    kind, source = kinds_of(body)[0], read(body, scene)
     center = None if body.center is None else tuple(body.center)
     if kind == "vdb" and center is None:
         center = source.center  # type: ignore[attr-defined]
@@ -148,9 +155,9 @@ def place(body: SolidBody, scene: Scene) -> PlacedBody:
     )
 
 
-def place_solid(body: SolidBody, scene: Scene) -> tuple[AnalyticShape | Mesh, Placement]:
+def place_solid(body: SolidBody, scene: Scene, read: Reader = read_source) -> tuple[AnalyticShape | Mesh, Placement]:
     """The same for a body with a surface."""
-    placed = place(body, scene)
+    placed = place(body, scene, read)
     assert isinstance(placed.source, AnalyticShape | Mesh)
     return placed.source, placed.placement
 

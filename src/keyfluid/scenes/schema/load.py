@@ -37,7 +37,7 @@ def load_scene(source: str | Path, overrides: Sequence[str] = ()) -> Scene:
     if isinstance(source, str) and ("\n" in source or "=" in source):
         return _checked(parse_toml(source, "scene"), Path.cwd(), overrides)
     path = Path(source)
-    return _checked(parse_toml(_read(path), path.name), path.absolute().parent, overrides)
+    return _checked(parse_toml(read_scene_text(path), path.name), path.absolute().parent, overrides)
 
 
 def scene_from(data: Mapping[str, object] | Scene, folder: Path | None = None, overrides: Sequence[str] = ()) -> Scene:
@@ -115,7 +115,8 @@ def _where(message: str, text: str) -> str:
     return f"line {line}{column}: does not parse as TOML: {found[1]}; fix that line"[:300]
 
 
-def _read(path: Path) -> str:
+def read_scene_text(path: Path) -> str:
+    """The TOML of a scene file, with plain line breaks."""
     try:
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
