@@ -46,7 +46,7 @@ def upres_scene(
     data["domain"]["size"] = list(make_grid(solved).size)  # whole cells of the run, and so of the film
     data["domain"]["resolution"] = factor * solved.domain.resolution
     before = solved.time.steps_per_frame
-    steps = table.steps or (before if before == "auto" else int(before) * max(1, factor // 2))
+    steps = table.steps or (before if before == "auto" else int(before) * -(-factor // 2))
     data["time"]["steps_per_frame"] = steps
     for name in ("vorticity", "buoyancy"):
         if getattr(table, name) is not None:

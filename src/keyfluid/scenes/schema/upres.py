@@ -18,7 +18,7 @@ class Upres(GuideNumbers):
     factor: Annotated[int, whole(1, 64)] = Field(default=4, description="cells per axis, times those of the run")
     steps: Annotated[int, whole(1, 10000)] | None = Field(
         default=None,
-        description="of the film per frame; default: those of the run, times half the factor where it is 4 or more",
+        description="of the film per frame; default: those of the run, times half the factor, rounded up",
     )
     vorticity: Rate | None = Field(
         default=None, description="smoke.vorticity of the film, such as 10; default: that of the run"
