@@ -28,6 +28,7 @@ from _upres_scenes import BODIES, LETTER, QUIET, ROOT, RUNS, WORD, knot, solved
 
 import keyfluid
 from keyfluid.controllers.guided.air import SolvedAir
+from keyfluid.controllers.guided.settings import RESOLVED
 from keyfluid.controls.resample import to_grid
 from keyfluid.fields import density
 from keyfluid.grid import Grid, Kind
@@ -175,7 +176,7 @@ def cost(threads: int) -> None:
     rows = []
     for cells in ((256, 256), (96, 96, 96)):
         grid = Grid(cells, 1.0 / cells[0])
-        waves = LongWaves(grid, cells[0] / 16, np.dtype(np.float32))
+        waves = LongWaves(grid, RESOLVED[grid.dim] * cells[0] / 4, np.dtype(np.float32))
         velocity = smooth(grid, Kind.FACES, 0.3)
         goal = waves.of(velocity)
         state = {"density": smooth(grid, Kind.CENTRES, 1.0), "velocity": velocity}

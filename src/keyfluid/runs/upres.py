@@ -88,7 +88,7 @@ def _guided(path: str, table: Upres) -> dict[str, Any]:
 
 def _polished(path: str, solved: Scene, table: Upres, polish: int, steps: int | str) -> dict[str, Any]:
     """A search over the long waves of the fine grid, one set of unknowns per frame."""
-    cutoff = table.cutoff or RESOLVED * solved.domain.resolution
+    cutoff = table.cutoff or RESOLVED[solved.dimension] * solved.domain.resolution
     return {
         "method": "spectral", "start": path, "handover": "air", "cutoff": cutoff, "iterations": polish, "coarse": 0,
         "gamma": "none", "window": steps if isinstance(steps, int) else 1,

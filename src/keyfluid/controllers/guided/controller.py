@@ -49,8 +49,9 @@ class GuidedPlan(Plan):
         other = other_runs(settings.run, "control.run")
         require_same_world(other, problem)
         solved, longest = other.problem.grid, max(problem.grid.size)
-        waves = settings.cutoff if settings.cutoff is not None else RESOLVED * max(solved.cells)
         most = 0.5 * min(max(solved.cells), max(problem.grid.cells)) - 1
+        usual = min(RESOLVED[solved.dim] * max(solved.cells), most)
+        waves = settings.cutoff if settings.cutoff is not None else usual
         if waves > most:
             raise SceneError(
                 "control.cutoff", f"{waves:g} waves are more than both grids can hold; give at most {most:g}"
