@@ -30,6 +30,7 @@ _WHERE = {
     "run": "runs.run",
     "scene_from": "scenes",
     "set_threads": "threads",
+    "upres_scene": "runs.upres",
 }
 __all__ = ["__version__", *_WHERE]
 

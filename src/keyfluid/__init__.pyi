@@ -9,6 +9,7 @@ from keyfluid.runs.run import RunResult as RunResult
 from keyfluid.runs.run import open_run as open_run
 from keyfluid.runs.run import resume as resume
 from keyfluid.runs.run import run as run
+from keyfluid.runs.upres import upres_scene as upres_scene
 from keyfluid.scenes import Scene as Scene
 from keyfluid.scenes import dump_scene as dump_scene
 from keyfluid.scenes import load_scene as load_scene

@@ -19,6 +19,7 @@ from keyfluid.cli import (
     run_commands,
     scene_commands,
     studio_command,
+    upres_command,
     wedge_command,
 )
 from keyfluid.errors import KeyfluidError
@@ -49,6 +50,7 @@ def _top(
 
 COMMANDS: tuple[Callable[..., None], ...] = (
     run_commands.run, run_commands.resume, run_commands.gallery, wedge_command.wedge, run_commands.demo,
+    upres_command.upres,
     scene_commands.new, folder_commands.show, folder_commands.render, folder_commands.export,
     folder_commands.tidy, farm_command.farm, studio_command.studio,
     check_command.check, scene_commands.schema,

@@ -87,7 +87,13 @@ def run(
         return
     with faults_too(as_json), maybe_cluster(cluster, certificates, insecure) as elsewhere:
         ended = run_scene(loaded, folder, threads, overwrite, as_json, watched, elsewhere)
-    _finish(*ended, as_json)
+    finish(*ended, as_json)
+    if loaded.upres is not None:
+        from keyfluid.runs.upres import film_folder, upres_scene
+
+        with faults_too(as_json):
+            film = run_scene(upres_scene(folder), film_folder(folder), threads, True, as_json)
+        finish(*film, as_json)
 
 
 def resume(
@@ -116,7 +122,7 @@ def resume(
             folder, from_frame=from_frame, accept_changes=accept_changes, threads=threads, progress=display,
             should_stop=stop, elsewhere=elsewhere,
         )  # fmt: skip
-    _finish(result, folder, as_json)
+    finish(result, result.folder or folder, as_json)
 
 
 def gallery(
@@ -149,7 +155,7 @@ def demo(
     from keyfluid.scenes import load_scene
 
     loaded = load_scene(_bundled_scene("spectral_word"), ["control.iterations=60"])
-    _finish(*run_scene(loaded, output / loaded.name, None, True, False), False)
+    finish(*run_scene(loaded, output / loaded.name, None, True, False), False)
 
 
 def is_there(folder: Path, scene: Scene) -> bool:
@@ -237,7 +243,7 @@ def run_scene(
         return run_problem(problem, folder, overwrite, display, stop, watch, plan, announce, elsewhere), folder
 
 
-def _finish(result: RunResult, folder: Path, as_json: bool) -> None:
+def finish(result: RunResult, folder: Path, as_json: bool) -> None:
     """Print how the run ended; a stopped run exits with 130."""
     if as_json:
         line("result", folder=str(folder), **result.metrics)

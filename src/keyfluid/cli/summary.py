@@ -29,6 +29,7 @@ def summary(metrics: Result) -> list[str]:
     ]
     lines += _mass_warning(metrics)
     lines += _keyframes(metrics["keyframes"])
+    lines += [f"the solved run: {line}" for line in _keyframes(metrics.get("solved", []))]
     for name, keys in (("picture", metrics.get("pictures", [])), ("flow", metrics.get("flows", []))):
         lines += [f"{name} at {key['frame']}: error {key['relative_error']:.3f}" for key in keys]
     return lines

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 METHODS = {
     "none": "keyfluid.controllers.free.controller:Free",
+    "guided": "keyfluid.controllers.guided.controller:Guided",
     "particles": "keyfluid.controllers.particles.controller:Particles",
     "adjoint": "keyfluid.controllers.optimised.controller:OptimisedKeyframes",
     "spectral": "keyfluid.controllers.optimised.controller:OptimisedKeyframes",

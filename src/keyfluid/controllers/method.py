@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from keyfluid.controllers.shell import Checkpoint, Shell
 from keyfluid.errors import KeyfluidError
@@ -41,8 +42,10 @@ class Workers:
     memory_bytes: int
 
 
-OtherRuns = Callable[[str], OtherRun]
-"""Opens the run in a folder."""
+class OtherRuns(Protocol):
+    """Opens the run in a folder; `key` names it in the scene."""
+
+    def __call__(self, folder: str, key: str = ...) -> OtherRun: ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -62,7 +62,8 @@ class SmokeOptions:
     buoyancy: m/s^2 per unit of density, along axis `up`; viscosity: m^2/s; confinement: of vorticity, Fedkiw's
     epsilon in 1/s; body_force: m/s^2; order, feet, interpolation: of the advection (operators/advect.py);
     sequence: the parts of a step in order; tolerance: of pressure and viscosity, where they are solved by iteration;
-    air: drag, dissipation, cooling, wind; warm: whether there is a field "temperature" too.
+    air: drag, dissipation, cooling, wind; warm: whether there is a field "temperature" too; guide: makes, for the
+    seconds that a step begins and ends at, what is done to the velocity before it is projected, None: nothing.
     """
 
     dtype: np.typing.DTypeLike = np.float32
@@ -81,6 +82,7 @@ class SmokeOptions:
     tolerance: float | None = None
     air: Air = STILL
     warm: bool = False
+    guide: Callable[[float, float], Operator | None] | None = None
 
     @property
     def carried(self) -> tuple[str, ...]:
@@ -111,6 +113,7 @@ class Smoke(Model):
         super().__init__(grid, dt, options.dtype, options.carried)
         self.options, self.solids = options, options.solids
         self.varies = callable(options.solids) or bool(options.emitters) or bool(options.air.winds)
+        self.varies = self.varies or options.guide is not None
         self._advect = Advect(grid, self.dt, options.order, options.feet, options.interpolation)
         self._solvers: dict[str, tuple[Solids | None, Operator]] = {}
 
@@ -129,7 +132,10 @@ class Smoke(Model):
             "force": self._force(index),
             "diffuse": self._diffuse(solids),
             "heat": self._heat(),
-            "project": [Operation("project", self._project(solids), ("velocity",), ("velocity",))],
+            "project": [
+                *self._guide(index),
+                Operation("project", self._project(solids), ("velocity",), ("velocity",)),
+            ],
             "advect": self._carry(solids),
         }
         return [operation for name in self.options.sequence for operation in parts[name]]
@@ -176,6 +182,11 @@ class Smoke(Model):
             for name in self.carried
             if lifts[name] != 0
         ]
+
+    def _guide(self, index: int) -> list[Operation]:
+        guide = self.options.guide
+        operator = guide(index * self.dt, (index + 1) * self.dt) if guide is not None else None
+        return [] if operator is None else [Operation("guide", operator, ("velocity",), ("velocity",))]
 
     def _project(self, solids: Solids | None) -> Operator:
         return self._kept("project", solids, lambda: Project(self.grid, solids, self.dtype, self.options.tolerance))

@@ -31,8 +31,10 @@ from keyfluid.operators.extrapolate import ExtrapolateVelocity, IntoBodies
 from keyfluid.operators.force import AddConstant, AddRate, Inflow
 from keyfluid.operators.gather import Gather
 from keyfluid.operators.glow import Glow
+from keyfluid.operators.guide import Guide
 from keyfluid.operators.heat import Heat
 from keyfluid.operators.keep_volume import KeepVolume, Remember
+from keyfluid.operators.long_waves import LongWaves
 from keyfluid.operators.pour import Pour
 from keyfluid.operators.project import Project
 from keyfluid.operators.project_liquid import ProjectLiquid
@@ -89,6 +91,12 @@ def _relax(at: Setting) -> tuple[Operator, Fields]:
     region = at.field(Kind.FACES)
     region = region.like(np.clip(region.data, 0, 1))
     return Relax(at.grid, Kind.FACES, 0.7, region, at.field(Kind.FACES)), (at.field(Kind.FACES),)
+
+
+def _guide(at: Setting, strength: float, taper: bool) -> tuple[Operator, Fields]:
+    """Towards the waves of another field; short waves stay."""
+    waves = LongWaves(at.grid, 0.26 / at.grid.spacing, at.dtype, taper)
+    return Guide(waves, waves.of(at.field(Kind.FACES)), strength), (at.field(Kind.FACES),)
 
 
 def _carry_smoke(at: Setting) -> Operator:
@@ -158,6 +166,8 @@ REGISTER: dict[str, Builder] = {
     "glow, from the low end": lambda at: (Glow(at.grid, 0, False, 3.0), (at.field(Kind.CENTRES),)),
     "glow, from the high end": lambda at: (Glow(at.grid, 1, True, 3.0), (at.field(Kind.CENTRES),)),
     "curl": lambda at: (Curl(at.grid), (at.field(Kind.EDGES),)),
+    "guide": lambda at: _guide(at, 1.0, False),
+    "guide, pulled and tapered": lambda at: _guide(at, 0.6, True),
     "solid mask": lambda at: (SolidMask(at.solids or no_solids(at)), (at.field(Kind.CENTRES),)),
     "self-advection": lambda at: (AdvectVorticity(at.grid, 0.3 * at.grid.spacing), (at.field(Kind.FACES),)),
     "implicit step": lambda at: (

@@ -174,6 +174,11 @@ class Problem(ABC):
         return str(getattr(self.control, "method"))  # noqa: B009
 
     @property
+    def keeps_carriers(self) -> bool:
+        """Whether frames keep the velocities that led to them."""
+        return bool(self.keyframes) and bool(getattr(self.control, "carriers", True))
+
+    @property
     def start(self) -> dict[str, Field]:
         """The state at frame 0."""
         warm = {} if self.temperature is None else {TEMPERATURE: self.temperature}

@@ -24,6 +24,9 @@ _IN_LIQUID = 0.65
 _NEAR_MARKERS = 0.15
 """The same for a velocity that particles made."""
 
+_NO_FORCE = ("none", "particles", "guided")
+"""Methods whose frames have no force."""
+
 _SPREAD = {"target": 5, "particles": 1}
 _USUAL_SPREAD = 3
 """Cells that smoke spreads on its way, the mean over a film."""
@@ -62,9 +65,9 @@ def _fields(problem: BuiltScene, steps: float) -> float:
     elif problem.method == "particles":
         velocity *= _NEAR_MARKERS
     share = velocity
-    if problem.keyframes and problem.method not in ("none", "particles"):
+    if problem.keyframes and problem.method not in _NO_FORCE:
         share += _FORCE
-    if problem.keyframes and problem.method != "particles":  # there the velocity is the only carrier
+    if problem.keeps_carriers and problem.method != "particles":  # there the velocity is the only carrier
         share += _EACH_CARRIER * steps if steps > 1 else _ONE_CARRIER
     return item * (_DENSITY * len(problem.carried) * grid.count + share * grid.value_count(Kind.FACES))
 
@@ -72,7 +75,7 @@ def _fields(problem: BuiltScene, steps: float) -> float:
 def _vdb(problem: BuiltScene) -> float:
     """One file, of the mean over the film."""
     output, dim = problem.scene.output, problem.grid.dim
-    steered = bool(problem.keyframes) and problem.method not in ("none", "particles")
+    steered = bool(problem.keyframes) and problem.method not in _NO_FORCE
     smoke, around = _active_voxels(problem)
     counts = {"density": len(problem.carried) * smoke, "velocity": around, "force": around if steered else 0.0}
     if problem.fluid.mesh:
@@ -138,6 +141,6 @@ def _mesh(problem: BuiltScene) -> float:
 def _pictures(problem: BuiltScene) -> float:
     output, sides = problem.scene.output, sorted(problem.grid.size[:2])
     pixels = output.size**2 * sides[0] / sides[1]
-    steered = bool(problem.keyframes) and problem.method not in ("none", "particles")
+    steered = bool(problem.keyframes) and problem.method not in _NO_FORCE
     each = (_FILM if output.video else 0.0) + (1.0 if output.png else 0.0)
     return pixels * (each * (problem.frames + 1) + _STILLS + (_FORCE_MAPS if steered else 0.0))

@@ -10,7 +10,7 @@ from keyfluid.runs.busy import busy
 from keyfluid.runs.disk_estimate import disk_bytes
 from keyfluid.scenes.build.problem import BuiltScene
 
-_COMPILATION = {"none": 30, "target": 30, "particles": 40, "adjoint": 60, "spectral": 60, "spacetime": 60}
+_COMPILATION = {"none": 30, "target": 30, "particles": 40, "guided": 30, "adjoint": 60, "spectral": 60, "spacetime": 60}
 """Processor seconds until an empty kernel cache has what a run needs; gradients alone take 35 to 40
 (benchmarks/compile_time.py)."""
 

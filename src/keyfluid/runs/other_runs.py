@@ -11,26 +11,26 @@ from keyfluid.scenes import load_scene
 from keyfluid.scenes.build.problem import build
 
 
-def open_other_run(folder: str) -> OtherRun:
-    """Named by control.start, the only key that asks for one."""
+def open_other_run(folder: str, key: str = "control.start") -> OtherRun:
+    """Named by `key` of the scene, which faults are reported under."""
     try:
         place = RunFolder.find(folder)
         place.require_frames()
         found = place.checkpoints.load()
     except KeyfluidError as error:
-        raise SceneError("control.start", str(error)) from None
+        raise SceneError(key, str(error)) from None
     if found is None:
-        raise SceneError("control.start", f"{folder} has no checkpoint yet; let it run first")
+        raise SceneError(key, f"{folder} has no checkpoint yet; let it run first")
     try:
         problem = build(load_scene(place.scene_file))
     except KeyfluidError as error:
-        raise SceneError("control.start", f"the scene of {folder}: {' '.join(str(error).split())}") from None
+        raise SceneError(key, f"the scene of {folder}: {' '.join(str(error).split())}") from None
 
     def record(index: int) -> FrameRecord:
         try:
             return place.frames.read(index).record(problem.grid, problem.carried)
         except KeyfluidError as error:
-            raise SceneError("control.start", str(error)) from None
+            raise SceneError(key, str(error)) from None
 
     checkpoint = Checkpoint(found.arrays, found.controller)
     return OtherRun(folder, problem, checkpoint, place.finished is not None, record)

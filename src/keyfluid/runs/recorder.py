@@ -22,6 +22,7 @@ from keyfluid.runs.frames import Frames, FrameStore, MemoryFrames
 from keyfluid.runs.memory import peak_memory_mb
 from keyfluid.runs.outflow import outflow
 from keyfluid.runs.restoration import Resumption
+from keyfluid.runs.upres import solved_scores
 from keyfluid.runs.words import Verdict, verdict
 from keyfluid.scenes.build.problem import BuiltScene
 from keyfluid.threads import threads
@@ -46,6 +47,7 @@ class Recorder:
         self._result_written = 0.0
         self._keyframes: list[dict[str, Any]] = []
         self._others: dict[str, list[dict[str, Any]]] = {}
+        self._solved: list[KeyScore] = []
         self._verdict = Verdict(None, [])
 
     def frame(self, record: FrameRecord) -> None:
@@ -68,7 +70,7 @@ class Recorder:
             "force_square": metrics.mean_square(record.force) if record.force is not None else 0.0,
             "error": float(np.mean([error for _, error in ahead])) if ahead else None,
             "step_seconds": seconds,
-            "carrier_seconds": seconds if self.problem.keyframes else [],
+            "carrier_seconds": seconds if self.problem.keeps_carriers else [],
             "memory": dict(record.memory),
         }
         left = self._left(record, densities)
@@ -162,6 +164,7 @@ class Recorder:
         last = max(self.metas, default=0)
         self._keyframes = metrics.score_keyframes(self.problem, self.frames, last)
         self._others = metrics.score_others(self.problem, self.frames, last)
+        self._solved = solved_scores(self.problem)
         metas = [self.metas[index] for index in sorted(self.metas)]
         self._verdict = verdict(
             self.problem,
@@ -174,13 +177,14 @@ class Recorder:
 
     def result(self, status: Status) -> Result:
         """result.json: the fields that DESIGN.md names; `pictures`, `flows`, `liquid` and `mass_may_change`
-        where a scene has them."""
+        where a scene has them; `solved`: the keyframes of the run that a finer film follows."""
         metas = [self.metas[index] for index in sorted(self.metas)]
         result = {
             "method": self.problem.method,
             "status": status,
             **({"met": self._verdict.met, "words": self._verdict.words} if self._verdict.words else {}),
             "keyframes": self._keyframes,
+            **({"solved": self._solved} if self._solved else {}),
             **self._others,
             "mass_drift": metrics.mass_drift(metas),
             **metrics.mass_left(metas),

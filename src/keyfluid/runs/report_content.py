@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from keyfluid.io.run.result_file import KeyScore, Result
 from keyfluid.render.report import Cell, Number, ScoreTable
@@ -63,8 +63,14 @@ def keyframe_table(problem: BuiltScene, result: Result) -> ScoreTable | None:
         ("Carried", lambda key: plain(key["transported_iou"])),
         ("Amount", lambda key: percent(key["mass_ratio"])),
     ]
+    solved = {(key["frame"], key["field"]): key for key in result.get("solved", [])}
+    if solved:
+        columns += [
+            ("Solved: error", lambda key: _of_solved(solved, key, "relative_error")),
+            ("Solved: overlap", lambda key: _of_solved(solved, key, "iou")),
+        ]
     rows = [[show(key) for _, show in columns] for key in keys]
-    heads, note, more, title = [head for head, _ in columns], _COLUMNS, rows[:0], ""
+    heads, note, more, title = [head for head, _ in columns], _COLUMNS + _SOLVED * bool(solved), rows[:0], ""
     if len(rows) > MOST_ROWS:
         order = sorted(range(len(keys)), key=lambda place: keys[place]["relative_error"])
         more = [rows[place] for place in thinned(range(len(rows)), _MOST_MORE)]
@@ -81,6 +87,16 @@ _COLUMNS = (
     "into any order. Overlap: intersection over union at half the target's maximum. Carried: the same for the start "
     "carried along the flow without smearing. Amount: over the target's."
 )
+
+
+_SOLVED = " Solved: the same of the coarser run that this film follows, on its own grid."
+
+
+def _of_solved(
+    solved: Mapping[tuple[int, str], KeyScore], key: KeyScore, name: Literal["relative_error", "iou"]
+) -> Number | None:
+    found = solved.get((key["frame"], key["field"]))
+    return None if found is None else plain(found[name])
 
 
 def facts(problem: BuiltScene, result: Result) -> dict[str, Cell]:

@@ -14,6 +14,7 @@ from keyfluid.controllers.shell import Stopped
 from keyfluid.crew import Hire
 from keyfluid.errors import KeyfluidError, SceneError, WorkerDied
 from keyfluid.io.atomic import DiskError
+from keyfluid.io.run.layout import scene_file
 from keyfluid.io.run.result_file import Result
 from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.rollout.allocation import give_back_large_arrays
@@ -30,6 +31,7 @@ from keyfluid.runs.restoration import Restoration
 from keyfluid.runs.run_shell import RunShell
 from keyfluid.runs.tidy import keep_only
 from keyfluid.runs.time_left import TimeLeft
+from keyfluid.runs.upres import film_folder, upres_scene
 from keyfluid.runs.watch import SceneWatch
 from keyfluid.scenes import Scene, load_scene, scene_from
 from keyfluid.scenes.build.problem import BuiltScene, build
@@ -82,6 +84,7 @@ def run(
     output.keep = "scene" there are no frames once it has ended.
     threads: None chooses by the size of the grid; results do not depend on it.
     progress: called with a Progress after each frame or iteration; should_stop: asked between steps.
+    Of a scene with [upres] the result is the film's, in the folder `upres` of the run.
     Raises SceneErrors with all faults of a scene, KeyfluidError for a folder that can't be used.
     """
     if not isinstance(scene, Scene | str | Path | Mapping):
@@ -90,9 +93,26 @@ def run(
         scene = load_scene(scene, overrides)
     elif isinstance(scene, Mapping) or overrides:
         scene = scene_from(scene, overrides=overrides)
+    if scene.upres is not None and folder is None:
+        raise SceneError("upres", "the film reads the frames of the run from its folder; give a folder")
     problem = build(scene, after_a_second(progress))
     choose_threads(problem, threads)
-    return run_problem(problem, folder, overwrite, progress, should_stop)
+    solved = run_problem(problem, folder, overwrite, progress, should_stop)
+    return _filmed(solved, threads, progress, should_stop, again=True)
+
+
+def _filmed(
+    solved: RunResult, threads: int | None, progress: Listener | None, should_stop: Callable[[], bool], again: bool
+) -> RunResult:
+    """The finer film of a finished run with [upres]; other runs as they are. again: from the start, not resumed."""
+    if solved.problem.scene.upres is None or solved.folder is None or not solved.finished:
+        return solved
+    place = film_folder(solved.folder)
+    if not again and scene_file(place).is_file():
+        return resume(place, threads=threads, progress=progress, should_stop=should_stop)
+    return run(
+        upres_scene(solved.folder), place, overwrite=True, threads=threads, progress=progress, should_stop=should_stop
+    )
 
 
 def choose_threads(problem: BuiltScene, wanted: int | None) -> None:
@@ -181,7 +201,21 @@ def resume(
     accept_changes: continue although the scene, its files or the machine's transforms have changed since the run
     started, where that makes sense; result.json then lists what changed.
     elsewhere: workers of other machines; the result does not depend on them.
+    Of a scene with [upres] the film is then made or resumed too, and the result is the film's.
     """
+    solved = _resumed(folder, from_frame, accept_changes, threads, progress, should_stop, elsewhere)
+    return _filmed(solved, threads, progress, should_stop, again=from_frame is not None)
+
+
+def _resumed(
+    folder: str | Path,
+    from_frame: int | None,
+    accept_changes: bool,
+    threads: int | None,
+    progress: Listener | None,
+    should_stop: Callable[[], bool],
+    elsewhere: Elsewhere | None,
+) -> RunResult:
     place = adopted_folder(folder) if accept_changes else RunFolder.open(folder)
     try:
         scene = load_scene(place.scene_file)
@@ -221,7 +255,7 @@ def _keep_apart(scene: Scene, folder: str | Path | None) -> None:
     """A run that the scene reads must not be replaced by the one that reads it."""
     read = {f"{path}.run": getattr(body, "run", None) for path, body in all_bodies(scene)}
     read["edit.run"] = scene.edit.run if scene.edit is not None else None
-    read["control.start"] = getattr(scene.control, "start", None)
+    read |= {f"control.{key}": getattr(scene.control, key, None) for key in ("start", "run")}
     for key, other in read.items():
         if folder is not None and other is not None and Path(other).resolve() == Path(folder).resolve():
             raise SceneError(key, f"{other} is the output folder of this run; choose another folder with -o")

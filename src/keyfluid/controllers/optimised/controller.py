@@ -82,7 +82,7 @@ def _run_in_order(plan: OptimisedPlan, shell: Shell) -> None:
             entry = Entry(position.stage, position.state.now.x, position.state)
         elif settings.start is not None:
             spans = [found[0].window for found in windows]
-            entry = from_other_run(plan.other_runs(settings.start), spans, number, stages, start)
+            entry = from_other_run(plan.other_runs(settings.start), spans, number, stages, start, settings.handover)
         else:
             entry = Entry(0, first_guess(stages[0].control, stages[0].problem, settings))
         search = WindowSearch(stages, settings, start, check_start=number == 0)

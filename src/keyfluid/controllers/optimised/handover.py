@@ -44,7 +44,7 @@ def require_air(other: OtherRun, problem: Problem, last: int) -> None:
     if not other.finished:
         raise _refused(f"{name} is not finished; resume it first")
     for key, here, there in (
-        ("domain.size", problem.grid.size, theirs.grid.size),
+        ("domain.size", *(np.round(grid.size, 9).tolist() for grid in (problem.grid, theirs.grid))),
         ("domain.boundary", problem.grid.boundary, theirs.grid.boundary),
         ("time.fps", problem.fps, theirs.fps),
     ):

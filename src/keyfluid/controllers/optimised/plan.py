@@ -40,7 +40,7 @@ def make_plan(problem: Problem, other_runs: OtherRuns, elsewhere: Workers | None
     memory = [memory_plan(found[-1], settings) for found in stages]
     if settings.start is not None:
         kept = windows_of(None, other_runs, problem, settings)
-        require_start(other_runs(settings.start), kept, plan_stages(problem, settings, kept[-1]))
+        require_start(other_runs(settings.start), kept, plan_stages(problem, settings, kept[-1]), settings.handover)
     return OptimisedPlan(
         problem=problem,
         memory_bytes=(workers if elsewhere is None else 1) * max(plan.total_bytes for plan in memory),

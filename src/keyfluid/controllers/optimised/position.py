@@ -113,24 +113,39 @@ def _window(pair: Json) -> Window:
     return Window(whole(ends, "first"), whole(ends, "last"))
 
 
-def require_start(other: OtherRun, windows: Sequence[Window], stages: Sequence[Stage]) -> None:
+def require_start(other: OtherRun, windows: Sequence[Window], stages: Sequence[Stage], handover: str | None) -> None:
     """Raise unless the last of the windows, which has these stages, and so all can begin from another run."""
     problem = stages[-1].problem
-    if other.problem.method == problem.method:
+    if _takes_forces(other, problem, handover):
         _from_same_method(other, windows, len(windows) - 1, stages)
     else:
         require_air(other, problem, windows[-1].last)
 
 
 def from_other_run(
-    other: OtherRun, windows: Sequence[Window], number: int, stages: Sequence[Stage], start: State | None
+    other: OtherRun,
+    windows: Sequence[Window],
+    number: int,
+    stages: Sequence[Stage],
+    start: State | None,
+    handover: str | None,
 ) -> Entry:
     """The forces of another run, or, if it is of another method, those that follow its air, in the last stage, which
     can hold most of them; start: the state that the window begins in, None: the scene's own."""
     problem = stages[-1].problem
-    if other.problem.method == problem.method:
+    if _takes_forces(other, problem, handover):
         return _from_same_method(other, windows, number, stages)
     return Entry(len(stages) - 1, follow_air(other, problem, stages[-1].control, windows[number], start))
+
+
+def _takes_forces(other: OtherRun, problem: Problem, handover: str | None) -> bool:
+    same = other.problem.method == problem.method
+    if handover == "forces" and not same:
+        raise SceneError(
+            "control.handover",
+            f'{other.folder} is a run of method "{other.problem.method}", whose forces are of another kind; use "air"',
+        )
+    return same and handover != "air"
 
 
 def _from_same_method(other: OtherRun, windows: Sequence[Window], number: int, stages: Sequence[Stage]) -> Entry:

@@ -142,6 +142,12 @@ class OptimisedSettings(Table):
         "then the forces that make the air flow as it did there. Coarser grids are left out. `keyfluid run --from "
         "FOLDER` sets it",
     )
+    handover: Literal["forces", "air"] | None = Field(
+        default=None,
+        description='what is taken from `start`: "forces" (of a run of this method), or "air": forces that make the '
+        "air flow as it did there, which a finer grid needs to arrive where the run did; default: forces of a run of "
+        "this method, else air",
+    )
     memory: Positive | None = Field(
         default=None,
         description="MB for states, controls, gradients and the optimiser; what does not fit is computed again; "
@@ -252,6 +258,7 @@ class SearchNumbers:
     span: int | None
     rounds: int
     start: str | None
+    handover: str | None
     budget: int | None
 
     @classmethod
@@ -316,6 +323,7 @@ class SearchNumbers:
             span=control.span,
             rounds=value("rounds", 4),
             start=control.start,
+            handover=control.handover,
             budget=None if control.memory is None else int(control.memory * 1e6),
         )
 

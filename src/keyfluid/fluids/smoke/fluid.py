@@ -61,10 +61,13 @@ class SmokeFluid(Fluid):
         return key.target
 
     def steps(self, problem: Problem) -> SmokeSteps:
-        own = SmokeOptions(
+        return SmokeSteps(problem, self.options(problem))
+
+    def options(self, problem: Problem) -> SmokeOptions:
+        """What this smoke is like; the scene's sources and bodies are added by its steps."""
+        return SmokeOptions(
             buoyancy=self.buoyancy, viscosity=self.viscosity, confinement=self.vorticity, air=self.air(problem)
         )
-        return SmokeSteps(problem, own)
 
     def air(self, problem: Problem) -> Air:
         """What thins, cools, brakes and blows."""

@@ -49,6 +49,7 @@ class Result(TypedDict):
     met: NotRequired[bool | None]
     words: NotRequired[list[str]]
     keyframes: list[KeyScore]
+    solved: NotRequired[list[KeyScore]]
     pictures: NotRequired[list[OtherScore]]
     flows: NotRequired[list[OtherScore]]
     mass_drift: float

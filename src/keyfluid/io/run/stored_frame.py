@@ -4,7 +4,7 @@
     temperature                of the state, one value per cell, where something is warm
     velocity                   of the state, on faces
     force                      mean control force since the frame before, where one acted
-    carrier.0, carrier.1, ...  velocities that advected, in scenes with keyframes
+    carrier.0, carrier.1, ...  velocities that advected, where Problem.keeps_carriers
     particles.NAME             arrays of a method that lives on particles
 
 The meta data has what the metrics need, so that a run can be summed up without reading arrays, and what

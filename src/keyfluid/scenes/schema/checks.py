@@ -20,7 +20,7 @@ def check(scene: Scene) -> list[SceneError]:
     """Every fault that shows without reading a file's content."""
     parts = (
         _domain, _fields, _bodies, _starts, *_OF_FLUIDS[scene.fluid.table], _sources, _obstacles, _keyframes, _pictures,
-        _flows, _edit, _camera, _grids,
+        _flows, _edit, _upres, _camera, _grids,
     )  # fmt: skip
     return [fault for part in parts for fault in part(scene)]
 
@@ -251,6 +251,19 @@ def _edit(scene: Scene) -> Iterator[SceneError]:
             yield SceneError(
                 f"keyframe[{i}].hold", f"frame {held} lies after the edit window, which ends at {last}; shorten it"
             )
+
+
+def _upres(scene: Scene) -> Iterator[SceneError]:
+    if scene.upres is None:
+        return
+    if scene.liquid is not None:
+        yield SceneError("upres", "only smoke has a finer film; remove it")
+    elif scene.control.method in ("none", "guided"):
+        yield SceneError("upres", f'method "{scene.control.method}" steers no smoke; use another method, or remove it')
+    elif not scene.keyframe:
+        yield SceneError("upres", "the film follows a run to its keyframes; add one, or remove it")
+    elif scene.output.keep == "scene":
+        yield SceneError("upres", 'needs the frames of the run; set output.keep to "film"')
 
 
 def _keyframes(scene: Scene) -> Iterator[SceneError]:

@@ -7,12 +7,19 @@ from typing import Annotated
 from pydantic import Field
 
 from keyfluid.controllers.free.settings import FreeSettings
+from keyfluid.controllers.guided.settings import GuidedSettings
 from keyfluid.controllers.optimised.settings import AdjointSettings, SpectralSettings
 from keyfluid.controllers.particles.settings import ParticleSettings
 from keyfluid.controllers.spacetime.settings import SpacetimeSettings
 from keyfluid.controllers.target.settings import TargetSettings
 
 AnyControl = Annotated[
-    FreeSettings | AdjointSettings | ParticleSettings | SpectralSettings | SpacetimeSettings | TargetSettings,
+    FreeSettings
+    | AdjointSettings
+    | GuidedSettings
+    | ParticleSettings
+    | SpectralSettings
+    | SpacetimeSettings
+    | TargetSettings,
     Field(discriminator="method"),
 ]

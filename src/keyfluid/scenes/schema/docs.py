@@ -33,6 +33,7 @@ from keyfluid.scenes.schema.scene import (
     WindEntry,
 )
 from keyfluid.scenes.schema.smoke import Initial, SmokeField, SmokeTable
+from keyfluid.scenes.schema.upres import Upres
 from keyfluid.tables import Wants
 
 _INTRODUCTION = """# Scene files
@@ -110,6 +111,7 @@ _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     ("[[picture]]", "", PictureEntry),
     ("[[flow]]", "`mask` as in `[[keyframe]]`.", FlowEntry),
     ("[edit]", "", Edit),
+    ("[upres]", "", Upres),
     ("[simulation]", "", Simulation),
     ("[camera]", "", Camera),
     ("[light]", "", Light),
@@ -134,7 +136,7 @@ def scene_format() -> str:
 
 
 def _section(title: str, model: type[BaseModel], remark: str, keys: list[str]) -> list[str]:
-    text = " ".join(filter(None, [(model.__doc__ or "").strip(), remark]))
+    text = " ".join([*(model.__doc__ or "").split(), *remark.split()])
     return [f"## {title}\n", f"{text}\n", _table(model, keys)]
 
 

@@ -12,6 +12,7 @@ from keyfluid.scenes.schema.bodies import MOST_BODIES, Body, SolidBody
 from keyfluid.scenes.schema.control import AnyControl
 from keyfluid.scenes.schema.liquid import LiquidInitial, LiquidTable
 from keyfluid.scenes.schema.smoke import Initial, SmokeTable
+from keyfluid.scenes.schema.upres import Upres
 from keyfluid.tables import (
     Angles,
     ColourValue,
@@ -365,6 +366,7 @@ class Scene(Table):
     flow: Annotated[list[FlowEntry], no_more_than(MOST_BODIES)] = Field(default=[], description="velocities to reach")
     edit: Edit | None = Field(default=None, description="a run to change")
     control: AnyControl = Field(default=FreeSettings(), description="the method")
+    upres: Upres | None = Field(default=None, description="a finer film of the run")
     simulation: Simulation = Field(default=Simulation(), description="engine options")
     camera: Camera = Field(default=Camera(), description="view of 3D scenes")
     light: Light = Field(default=Light(), description="light of 3D scenes")

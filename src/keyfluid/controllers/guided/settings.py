@@ -1,0 +1,53 @@
+"""[control] of `method = "guided"`, and what of it [upres] has too."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from keyfluid.tables import File, Flag, Positive, Table, number, whole
+
+RESOLVED = {2: 0.25, 3: 0.4}
+"""Waves per cell of the solved run that are followed, by dimension. Runs in 3D have few cells, and their flow is in
+waves of three: ball to knot, 40^3 to 120^3, has an IoU of 0.80 with 0.25, of 0.84 with all waves; letter F, 64^2 to
+256^2, of 0.938 with 0.25, of 0.928 with all."""
+
+
+class GuideNumbers(Table):
+    """How a film follows a solved run, and what it has of its own."""
+
+    cutoff: Positive | None = Field(
+        default=None,
+        description="waves along the longest side up to which the air follows the run; default: a quarter of the "
+        "run's cells in 2D, four cells to a wave; 0.4 of them in 3D",
+    )
+    strength: Annotated[float, number(above=0, at_most=1)] = Field(
+        default=1.0, description="share of a long wave's gap that is closed in each frame; 1: replaced, less: pulled"
+    )
+    release: Annotated[int, whole(0)] = Field(
+        default=6,
+        description="frames after the last keyframe and its hold over which guiding fades, before the smoke is free",
+    )
+    turbulence: Annotated[float, number(at_least=0, at_most=10)] = Field(
+        default=0.1,
+        description="eddies shorter than the cutoff that are stirred up in the smoke, where it moves; 0: none, "
+        "0.1: frayed edges, 0.3: torn ones",
+    )
+
+
+class GuidedSettings(GuideNumbers):
+    """A finer film of a solved run [after Nielsen & Bridson 2011; Inglis et al. 2017]: its long waves, and free short
+    ones. `keyfluid upres` writes such a scene."""
+
+    method: Literal["guided"] = Field(
+        ...,
+        description="the long waves of the air are those of another run, up to its last keyframe; short waves, "
+        "buoyancy, sources and bodies are simulated on this scene's grid",
+    )
+    run: File = Field(..., description="folder of the solved run: finished, of smoke, with keyframes")
+    carriers: Flag = Field(
+        default=False,
+        description="frames keep the velocity of every step, which transported_iou needs, and a run that starts from "
+        "this one; most of the disk space of a large film",
+    )
