@@ -222,7 +222,7 @@ def test_faults_of_the_folder(keyfluid, scene, tmp_path):
 
 def test_a_command_that_does_not_exist(keyfluid):
     assert keyfluid("runn")[0] == 2
-    assert len(cli.COMMANDS) == 14
+    assert len(cli.COMMANDS) == 15
 
 
 def test_a_scene_that_takes_long_to_draw_says_so(keyfluid, scene, tmp_path, monkeypatch):
