@@ -69,7 +69,8 @@ def test_the_wheel_has_every_file_of_the_package(installed):
     source = ROOT / "src" / "keyfluid"
     tracked = [path for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     assert [path for path in tracked if not (package / path.relative_to(source)).is_file()] == []
-    assert not [folder for folder in {path.parent for path in tracked} if not (folder / "__init__.py").is_file()]
+    modules = {path.parent for path in tracked if path.suffix == ".py"}
+    assert not [folder for folder in modules if not (folder / "__init__.py").is_file()]
 
 
 def test_a_users_script_has_no_any_but_numpys(installed, tmp_path):
