@@ -276,7 +276,7 @@ def test_runs_that_can_not_be_followed(solved, tmp_path, told):
     (tmp_path / "open" / "result.json").write_text(json.dumps({**result, "status": "stopped"}))
     for name, why in (
         ("free", 'is a run of method "none"; give a run that steers smoke to keyframes'),
-        ("pond", "is a run of a liquid; give a run of smoke"),
+        ("pond", "is a run of liquid; give a run of smoke"),
         ("open", "is not finished; finish it first: keyfluid resume"),
         ("nowhere", "holds no run"),
     ):

@@ -191,7 +191,7 @@ def test_another_library_for_the_transforms(tmp_path, monkeypatch):
 def test_another_version_or_processor_is_noted(tmp_path, monkeypatch):
     folder = stopped(busy(), tmp_path / "run")
     monkeypatch.setattr("keyfluid.runs.changes.__version__", "9.9.9")
-    monkeypatch.setattr(fingerprint, "_processor", lambda: ("arm64 apple-m9", ("neon",)))
+    monkeypatch.setattr(fingerprint, "processor", lambda: ("arm64 apple-m9", ("neon",)))
     result = keyfluid.resume(folder, threads=1)
     assert result.finished
     notes = " ".join(entry.get("note", "") for entry in result.metrics["history"])

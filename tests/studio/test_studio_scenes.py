@@ -289,7 +289,8 @@ def test_every_key_is_in_the_inspector() -> None:
     assert tables["keyframe"]["frame"]["type"] == "integer"
     assert tables["keyframe"]["image"]["type"] == "file"
     assert tables["output"]["vdb"]["type"] == "flag"
-    assert tables["control"]["method"]["choices"] == ["adjoint", "none", "particles", "spacetime", "spectral", "target"]
+    methods = ["adjoint", "guided", "none", "particles", "spacetime", "spectral", "target"]
+    assert tables["control"]["method"]["choices"] == methods
     for name, field in Scene.model_fields.items():
         for model in _models_in(field.annotation):
             missing = set(model.model_fields) - set(tables[name])

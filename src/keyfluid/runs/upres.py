@@ -71,8 +71,8 @@ def solved_scores(problem: Problem) -> list[KeyScore]:
 
 def _require_solved(place: RunFolder, solved: Scene) -> None:
     method = solved.control.method
-    if solved.liquid is not None:
-        raise KeyfluidError(f"{place.path}: is a run of a liquid; give a run of smoke")
+    if not solved.fluid.reusable:
+        raise KeyfluidError(f"{place.path}: is a run of {solved.fluid.table}; give a run of smoke")
     if method in ("none", "guided") or not solved.keyframe:
         what = f'method "{method}"' if method in ("none", "guided") else "a scene without keyframes"
         raise KeyfluidError(f"{place.path}: is a run of {what}; give a run that steers smoke to keyframes")

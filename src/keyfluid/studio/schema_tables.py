@@ -27,6 +27,7 @@ _TABLES: dict[str, tuple[str, str, str]] = {
     "picture": ("Picture", "PictureEntry", "frame image view weight"),
     "flow": ("Velocity to reach", "FlowEntry", "frame velocity weight"),
     "edit": ("Edit of a run", "Edit", "run first last"),
+    "upres": ("Finer film of the run", "Upres", "factor turbulence polish"),
     "control": ("Control", "", "method preset strength damping gathering smoothing markers turbulence iterations "
                 "alpha basis r K vortex_strength vortices release"),
     "simulation": ("Engine", "Simulation", "interpolation precision"),

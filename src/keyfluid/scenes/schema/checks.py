@@ -256,7 +256,7 @@ def _edit(scene: Scene) -> Iterator[SceneError]:
 def _upres(scene: Scene) -> Iterator[SceneError]:
     if scene.upres is None:
         return
-    if scene.liquid is not None:
+    if not scene.fluid.reusable:
         yield SceneError("upres", "only smoke has a finer film; remove it")
     elif scene.control.method in ("none", "guided"):
         yield SceneError("upres", f'method "{scene.control.method}" steers no smoke; use another method, or remove it')

@@ -115,7 +115,7 @@ export class Inspector extends EventTarget {
     const three = dimension(data) === 3 ? [one("camera"), one("light")] : [];
     return [
       one(""), one("domain"), one("time"), one("control"), ...bodies, one(data.liquid ? "liquid" : "smoke"),
-      ...(data.edit ? [one("edit")] : []), one("simulation"), ...three, one("output"),
+      ...(data.edit ? [one("edit")] : []), ...(data.liquid ? [] : [one("upres")]), one("simulation"), ...three, one("output"),
     ];
   }
 
