@@ -9,7 +9,7 @@ import pytest
 
 from browser import Browser
 from keyfluid.cli.wedge import Order, Score
-from keyfluid.cli.wedge_drawn import Drawn, best_first, shown_frame, write_sheet
+from keyfluid.cli.wedge_drawn import DrawnRun, best_first, shown_frame, write_sheet
 from keyfluid.cli.wedge_page import wedge_page
 from keyfluid.errors import KeyfluidError
 from keyfluid.runs.pictures import Painter
@@ -37,7 +37,7 @@ size = 32
 
 
 def drawn_of(results, order=None):
-    return {label: Drawn.of(result, None, order or Order(), 100_000) for label, result in results.items()}
+    return {label: DrawnRun.of(result, None, order or Order(), 100_000) for label, result in results.items()}
 
 
 def captions_of(drawn):

@@ -10,49 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from keyfluid.io import container
+from shooting_scene import shooting_scene
 from waiting import wait_until
 
-SHOOTING = """
-name = "long"
-[domain]
-resolution = 16
-[time]
-frames = 17
-fps = 10
-[smoke]
-initial = { shape = "disk", center = [0.4, 0.4], radius = 0.2 }
-[[keyframe]]
-frame = 4
-shape = "box"
-center = [0.55, 0.5]
-size = [0.35, 0.35]
-[[keyframe]]
-frame = 8
-shape = "disk"
-center = [0.6, 0.6]
-radius = 0.2
-[[keyframe]]
-frame = 12
-shape = "box"
-center = [0.45, 0.55]
-size = [0.45, 0.28]
-[[keyframe]]
-frame = 16
-shape = "disk"
-center = [0.45, 0.45]
-radius = 0.2
-[output]
-vdb = false
-video = false
-size = 32
-[control]
-method = "spectral"
-schedule = "shooting"
-iterations = 6
-cutoff = 5
-coarse = 0
-rounds = 2
-"""
+SHOOTING = shooting_scene(every=4, iterations=6, rounds=2)
 
 FREE = """
 name = "free"

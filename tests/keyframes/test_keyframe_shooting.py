@@ -23,49 +23,10 @@ from keyfluid.controllers.optimised.windows import Window
 from keyfluid.controllers.optimised.workers import solving
 from keyfluid.controls import Timing
 from keyfluid.errors import KeyfluidError, WorkerDied
+from shooting_scene import shooting_scene
 from waiting import wait_until
 
-SCENE = """
-name = "long"
-[domain]
-resolution = 16
-[time]
-frames = 21
-fps = 10
-[smoke]
-initial = { shape = "disk", center = [0.4, 0.4], radius = 0.2 }
-[[keyframe]]
-frame = 5
-shape = "box"
-center = [0.55, 0.5]
-size = [0.35, 0.35]
-[[keyframe]]
-frame = 10
-shape = "disk"
-center = [0.6, 0.6]
-radius = 0.2
-[[keyframe]]
-frame = 15
-shape = "box"
-center = [0.45, 0.55]
-size = [0.45, 0.28]
-[[keyframe]]
-frame = 20
-shape = "disk"
-center = [0.45, 0.45]
-radius = 0.2
-[output]
-vdb = false
-video = false
-size = 32
-[control]
-method = "spectral"
-schedule = "shooting"
-iterations = 15
-cutoff = 5
-coarse = 0
-rounds = 8
-"""
+SCENE = shooting_scene(every=5, iterations=15, rounds=8)
 
 
 def everything(result):

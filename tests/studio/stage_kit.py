@@ -37,6 +37,23 @@ center = [0.6, 0.55]
 method = "spectral"
 """
 
+SPACE = """\
+[domain]
+size = [1.0, 1.0, 1.0]
+resolution = 24
+[time]
+frames = 8
+[smoke]
+initial = { shape = "sphere", radius = 0.2 }
+[[keyframe]]
+frame = 8
+shape = "box"
+size = 0.3
+center = [0.6, 0.5, 0.4]
+[control]
+method = "spectral"
+"""
+
 
 @dataclass
 class Stage:

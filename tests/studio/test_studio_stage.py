@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from stage_kit import SCENE, ask_stage, write_scene
+from stage_kit import SCENE, SPACE, ask_stage, write_scene
 from studio_kit import RunningStudio, running_studio
 
 from keyfluid.scenes import load_scene
@@ -31,22 +31,6 @@ radius = 0.08
 center = [0.75, 0.2]
 rate = 2.0
 stop = 12
-"""
-SPACE = """\
-[domain]
-size = [1.0, 1.0, 1.0]
-resolution = 24
-[time]
-frames = 8
-[smoke]
-initial = { shape = "sphere", radius = 0.2 }
-[[keyframe]]
-frame = 8
-shape = "box"
-size = 0.3
-center = [0.6, 0.5, 0.4]
-[control]
-method = "spectral"
 """
 
 

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("starlette")
 
 from PIL import Image
-from stage_kit import SCENE, ask_stage, on_screen, show_stage, unpacked, write_scene
+from stage_kit import SCENE, SPACE, ask_stage, on_screen, show_stage, unpacked, write_scene
 from studio_kit import RunningStudio, running_studio
 
 from browser import Browser
@@ -24,22 +24,6 @@ OBSTACLE = """
 shape = "box"
 size = 0.15
 center = [0.2, 0.8]
-"""
-SPACE = """\
-[domain]
-size = [1.0, 1.0, 1.0]
-resolution = 24
-[time]
-frames = 8
-[smoke]
-initial = { shape = "sphere", radius = 0.2 }
-[[keyframe]]
-frame = 8
-shape = "box"
-size = 0.3
-center = [0.6, 0.5, 0.4]
-[control]
-method = "spectral"
 """
 
 

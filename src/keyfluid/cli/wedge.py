@@ -59,7 +59,8 @@ class Order:
         return cls(name, name != text)
 
     def number(self, metrics: Result, frame: int) -> float | None:
-        """Of keyframes the worst at the frame that is shown, or of all where it has none; None where there is none."""
+        """The value to sort by, None if the run has no such number. For a number of keyframes: the worst at the frame
+        shown, or the worst of all if that frame has none."""
         if self.name in metrics:
             return _number(dict(metrics)[self.name])
         here = [key for key in metrics["keyframes"] if key["frame"] == frame] or metrics["keyframes"]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from keyfluid.cli.wedge import Order
-from keyfluid.cli.wedge_drawn import Drawn, best_first, write_sheet
+from keyfluid.cli.wedge_drawn import DrawnRun, best_first, write_sheet
 from keyfluid.cli.wedge_page import film_budget, wedge_page
 from keyfluid.cluster.variant import variant_state
 from keyfluid.io.atomic import write_whole
@@ -38,7 +38,7 @@ class Board:
     scenes: Mapping[str, Scene]
     order: Order
     frame: int | None = None
-    drawn: dict[str, Drawn] = field(default_factory=dict)
+    drawn: dict[str, DrawnRun] = field(default_factory=dict)
     faults: dict[str, str] = field(default_factory=dict)
     _took: float = 0.0
     _written: float = -float("inf")
@@ -55,7 +55,7 @@ class Board:
     def take(self, label: str, run: RunResult) -> None:
         """A run that has finished."""
         self.faults.pop(label, None)
-        self.drawn[label] = Drawn.of(run, self.frame, self.order, film_budget(len(self.scenes)))
+        self.drawn[label] = DrawnRun.of(run, self.frame, self.order, film_budget(len(self.scenes)))
 
     @property
     def waiting(self) -> list[str]:
@@ -63,7 +63,7 @@ class Board:
         return [label for label in self.scenes if label not in self.drawn and label not in self.faults]
 
     @property
-    def ranked(self) -> dict[str, Drawn]:
+    def ranked(self) -> dict[str, DrawnRun]:
         return best_first(self.drawn, self.order)
 
     def line(self, label: str) -> str:

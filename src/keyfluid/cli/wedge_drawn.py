@@ -27,7 +27,7 @@ _WIDEST, _MOST_PIXELS = 8, 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class DrawnRun:
     """A finished run: its numbers, the frame that is compared, and its film, small.
 
     number: the one that variants are sorted by
@@ -44,7 +44,7 @@ class Drawn:
     last: int
 
     @classmethod
-    def of(cls, run: RunResult, frame: int | None, order: Order, budget: int) -> Drawn:
+    def of(cls, run: RunResult, frame: int | None, order: Order, budget: int) -> DrawnRun:
         """budget: bytes of the film"""
         problem, shown = run.problem, shown_frame(run.problem, frame)
         return cls(
@@ -72,13 +72,13 @@ def shown_frame(problem: BuiltScene, frame: int | None) -> int:
     return max((key.frame for key in problem.keyframes), default=problem.frames)
 
 
-def best_first(drawn: Mapping[str, Drawn], order: Order) -> dict[str, Drawn]:
+def best_first(drawn: Mapping[str, DrawnRun], order: Order) -> dict[str, DrawnRun]:
     """Runs without the number come last, in the order of the values."""
     return dict(sorted(drawn.items(), key=lambda item: order.rank(item[1].number)))
 
 
 def write_sheet(
-    path: Path, wedge: Wedge, drawn: Mapping[str, Drawn], captions: Mapping[str, str], best: str | None
+    path: Path, wedge: Wedge, drawn: Mapping[str, DrawnRun], captions: Mapping[str, str], best: str | None
 ) -> None:
     """wedge.png: a column per value and, for several keys, a row per value of the others.
 
@@ -100,7 +100,7 @@ def write_sheet(
     save_png(path, contact_sheet(rows, heads, sides, _title(drawn), size))
 
 
-def _title(drawn: Mapping[str, Drawn]) -> str:
+def _title(drawn: Mapping[str, DrawnRun]) -> str:
     frames = sorted({found.score.frame for found in drawn.values()})
     if not frames:
         return "no run has finished"

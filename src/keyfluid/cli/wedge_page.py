@@ -7,7 +7,7 @@ from html import escape
 from urllib.parse import quote
 
 from keyfluid.cli.wedge import Order
-from keyfluid.cli.wedge_drawn import Drawn, best_first
+from keyfluid.cli.wedge_drawn import DrawnRun, best_first
 from keyfluid.io.run.layout import REPORT
 from keyfluid.render.page import page, section
 from keyfluid.render.player import SCRIPT, player
@@ -25,7 +25,9 @@ def film_budget(runs: int) -> int:
     return min(_MOST_OF_ONE, _MOST_BYTES // runs)
 
 
-def wedge_page(title: str, wedge: Wedge, drawn: Mapping[str, Drawn], captions: Mapping[str, str], order: Order) -> str:
+def wedge_page(
+    title: str, wedge: Wedge, drawn: Mapping[str, DrawnRun], captions: Mapping[str, str], order: Order
+) -> str:
     """The page as HTML; a run's name leads to its report. captions: a line for each variant."""
     ranked = best_first(drawn, order)
     best = next((label for label, found in ranked.items() if found.number is not None), None)
@@ -66,12 +68,12 @@ _SORT = (
 )
 
 
-def _films(found: list[Drawn], ranked: Mapping[str, Drawn], arranged) -> str:  # type: ignore[no-untyped-def]
+def _films(found: list[DrawnRun], ranked: Mapping[str, DrawnRun], arranged) -> str:  # type: ignore[no-untyped-def]
     last, start = max(run.last for run in found), next(iter(ranked.values())).score.frame
     return player([run.film for run in found], found[0].fps, last, start, all(run.steady for run in found), arranged)
 
 
-def _tile(wedge: Wedge, label: str, screen: str, run: Drawn | None, caption: str, best: bool) -> str:
+def _tile(wedge: Wedge, label: str, screen: str, run: DrawnRun | None, caption: str, best: bool) -> str:
     words = wedge.words(label)
     if run is None:
         return f'<div class="tile"><p class="name">{escape(words)}</p><p class="score">{escape(caption)}</p></div>'
@@ -91,7 +93,7 @@ def _keys(wedge: Wedge) -> list[str]:
     return [change.partition("=")[0] for change in next(iter(wedge.variants.values()))]
 
 
-def _others(wedge: Wedge, ranked: Mapping[str, Drawn], captions: Mapping[str, str]) -> str:
+def _others(wedge: Wedge, ranked: Mapping[str, DrawnRun], captions: Mapping[str, str]) -> str:
     """Runs that have not finished, each with what became of it; their lines are too long for the table."""
     lines = "".join(
         f"<li>{place}: {escape(wedge.words(label))}: {escape(captions[label])}</li>"
@@ -101,7 +103,7 @@ def _others(wedge: Wedge, ranked: Mapping[str, Drawn], captions: Mapping[str, st
     return f"<ul>{lines}</ul>" if lines else ""
 
 
-def _table(wedge: Wedge, ranked: Mapping[str, Drawn], order: Order) -> ScoreTable:
+def _table(wedge: Wedge, ranked: Mapping[str, DrawnRun], order: Order) -> ScoreTable:
     """The finished runs, best first."""
     heads, places = ["Number", "Run", "Error", "Overlap", "Amount", "Time"], list(wedge.variants)
     more = order.name not in _SHOWN

@@ -68,7 +68,7 @@ class LongWaves:
         self._fit = [[_both(one.fit, dtype) for one in axes] for axes in waves]
         self._values = [[_both(one.values, dtype) for one in axes] for axes in waves]
         self.weights = tuple(_weights(axes, cutoff, taper).astype(dtype) for axes in waves)
-        """Of each wave, 0 to 1."""
+        """How much each wave counts, from 0 to 1."""
 
     def of(self, velocity: Field) -> Coefficients:
         """The coefficients of a velocity's waves, each times its weight."""

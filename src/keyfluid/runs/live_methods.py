@@ -43,7 +43,7 @@ class LiveMethod(Protocol):
         ...
 
     def mass(self, field: str) -> float:
-        """Of one kind of smoke now."""
+        """How much there is of one kind of smoke now, m^2 or m^3 at density 1."""
         ...
 
     def change(self, control: Any) -> None:

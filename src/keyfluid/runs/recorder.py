@@ -39,7 +39,7 @@ class Recorder:
         self.frames = Frames(self.store, problem)
         self.metas: dict[int, FrameMeta] = {}
         self.errors: dict[str, float] = {}
-        """Of the last frame against the keyframes that come next, by their key paths."""
+        """How far the last frame is from each keyframe that comes next, by key path."""
         self.restored: Checkpoint | None = None
         self._logged: list[dict[str, Any]] = []
         self._iterations = self._evaluations = 0

@@ -27,7 +27,7 @@ from keyfluid.scenes import Scene, load_scene
 from keyfluid.scenes.build.other_run import load_run_body, open_edit
 from keyfluid.scenes.build.pictures import place_picture
 from keyfluid.studio.answers import Refused, text_in, whole_in
-from keyfluid.studio.edited_run import EditedRun
+from keyfluid.studio.editable_run import EditableRun
 from keyfluid.studio.scene_library import scene_name
 from keyfluid.studio.uploads import store
 from keyfluid.studio.workspace import SCENES, Workspace
@@ -39,7 +39,7 @@ _PAINTED = "painted.png"
 
 def write_edit(workspace: Workspace, request: Mapping[str, Any]) -> Path:
     """The scene's file, in a folder of its own; raises, and leaves nothing, where it would not run."""
-    run = EditedRun.open(workspace, text_in(request, "run"))
+    run = EditableRun.open(workspace, text_in(request, "run"))
     entry = _wish(request, run)
     png = _png(request) if "png" in request else None
     folder = workspace.free(SCENES, text_in(request, "name", f"{run.folder.path.name}-edit"))
@@ -78,7 +78,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and abs(value) < 1e6
 
 
-def _wish(request: Mapping[str, Any], run: EditedRun) -> dict[str, Any]:
+def _wish(request: Mapping[str, Any], run: EditableRun) -> dict[str, Any]:
     """The [[keyframe]] or [[picture]] of the edit, without the run's folder."""
     given = request.get("field")
     field = {"field": run.field(text_in(request, "field"))} if given is not None else {}
@@ -108,7 +108,7 @@ def _png(request: Mapping[str, Any]) -> bytes:
 
 
 def _data(
-    run: EditedRun, name: str, place: str, request: Mapping[str, Any], entry: Mapping[str, Any]
+    run: EditableRun, name: str, place: str, request: Mapping[str, Any], entry: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The run's scene as it was, with the edit in the place of keyframes and control."""
     scene = run.scene.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
@@ -122,14 +122,14 @@ def _data(
     return {"name": scene_name(name), **kept, "edit": edit, **wish, "control": control}
 
 
-def _comment(run: EditedRun, request: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+def _comment(run: EditableRun, request: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     what = "painted over" if "paint" in entry else f"painted as seen from {entry['view']}" if "view" in entry else (
         "deformed"
     )  # fmt: skip
     return f"# {run.scene.name} with frame {entry['frame']} {what}; frames 0 to {request['first']} stay as they are."
 
 
-def _try(scene: Scene, run: EditedRun) -> None:
+def _try(scene: Scene, run: EditableRun) -> None:
     """Read what the edit reads, so that its faults are known before it runs."""
     assert scene.edit is not None
     open_edit(scene.edit, scene)

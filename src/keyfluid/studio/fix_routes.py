@@ -19,18 +19,18 @@ from keyfluid.studio.state import studio_of
 
 def about(request: Request) -> Response:
     """What can be edited of a run."""
-    from keyfluid.studio.edited_run import EditedRun
+    from keyfluid.studio.editable_run import EditableRun
 
-    run = EditedRun.open(studio_of(request).workspace, request.query_params.get("run", ""))
+    run = EditableRun.open(studio_of(request).workspace, request.query_params.get("run", ""))
     return answer(run.about())
 
 
 def picture(request: Request) -> Response:
     """A frame to paint over: in 2D the domain, in 3D seen from `view`."""
-    from keyfluid.studio.edited_run import EditedRun
+    from keyfluid.studio.editable_run import EditableRun
 
     values = request.query_params
-    run = EditedRun.open(studio_of(request).workspace, values.get("run", ""))
+    run = EditableRun.open(studio_of(request).workspace, values.get("run", ""))
     grey = run.picture(whole_in(values, "frame"), run.field(values.get("field")), values.get("view", "+z"))
     width, height = grey.shape
     content = packed({"width": width, "height": height}, {"grey": grey})
@@ -42,10 +42,10 @@ async def preview(request: Request) -> Response:
     wish = await json_of(request)
 
     def drawn() -> bytes:
-        from keyfluid.studio.edited_run import EditedRun
+        from keyfluid.studio.editable_run import EditableRun
         from keyfluid.studio.edits import deformation
 
-        run = EditedRun.open(studio_of(request).workspace, text_in(wish, "run"))
+        run = EditableRun.open(studio_of(request).workspace, text_in(wish, "run"))
         change = deformation(wish, run.grid.dim)
         field = run.field(text_in(wish, "field") if wish.get("field") is not None else None)
         pictures = run.changed(

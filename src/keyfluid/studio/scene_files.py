@@ -15,7 +15,7 @@ from keyfluid.studio.events import Events
 from keyfluid.studio.scene_changes import Change
 from keyfluid.studio.scene_check import check_text
 from keyfluid.studio.toml_changes import changed_text
-from keyfluid.studio.watcher import Watcher, revision_of
+from keyfluid.studio.watcher import FileWatcher, revision_of
 from keyfluid.studio.workspace import Workspace
 
 _MOST_FILES = 500
@@ -35,7 +35,7 @@ class SceneFiles:
 
     def __init__(self, workspace: Workspace, events: Events) -> None:
         self._workspace, self._lock = workspace, Lock()
-        self.watcher = Watcher(workspace, events)
+        self.watcher = FileWatcher(workspace, events)
 
     def opened(self, name: str) -> dict[str, Any]:
         """A scene for the page, watched from now on."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from keyfluid.errors import KeyfluidError, SceneError, SceneErrors
 from keyfluid.grid import Grid
-from keyfluid.scenes.build.bodies import Bodies
+from keyfluid.scenes.build.bodies import SceneBodies
 from keyfluid.scenes.build.colours import Origins, with_colours
 from keyfluid.scenes.build.inputs import FILE_KEYS, files_of
 from keyfluid.scenes.build.keyframes import TargetMaker
@@ -32,7 +32,15 @@ from keyfluid.scenes.schema.scene import Scene
 from keyfluid.scenes.schema.smoke import Initial
 from keyfluid.shapes import DensitySource
 from keyfluid.studio.memo import Memo
-from keyfluid.studio.stage_body import Drawn, arrays_of, empty, keyframe_body, obstacle_body, source_body, start_body
+from keyfluid.studio.stage_body import (
+    DrawnBody,
+    arrays_of,
+    empty,
+    keyframe_body,
+    obstacle_body,
+    source_body,
+    start_body,
+)
 
 MOST_CELLS = 1 << 18
 """Cells of the engine's grid up to which bodies are drawn on it: 512^2, 64^3."""
@@ -59,7 +67,7 @@ class Asked:
 class _Target:
     """What came of one keyframe."""
 
-    drawn: Drawn | None
+    drawn: DrawnBody | None
     faults: tuple[SceneError, ...]
     warnings: tuple[str, ...]
 
@@ -70,7 +78,7 @@ class StageDrawer:
     def __init__(self) -> None:
         self._lock = Lock()
         self._sources: Memo[DensitySource] = Memo(48)
-        self._fluids: Memo[Bodies] = Memo(3)
+        self._fluids: Memo[SceneBodies] = Memo(3)
         self._targets: Memo[_Target] = Memo(256)
 
     def draw(self, scene: Scene, asked: Asked) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -84,7 +92,7 @@ class StageDrawer:
         coarse = (full.count > MOST_CELLS or (asked.draft and full.dim == 3)) and max(full.cells) > side
         faults: list[SceneError] = []
         warnings: list[str] = []
-        drawn: dict[str, Drawn] = {}
+        drawn: dict[str, DrawnBody] = {}
         try:
             scene, _, origins = with_colours(preview(given, side) if coarse else given)
             grid = make_grid(scene)
@@ -112,22 +120,22 @@ class StageDrawer:
         arrays = {name: array for body in drawn.values() for name, array in arrays_of(body, DRAFT_SIDE[3]).items()}
         return header, arrays
 
-    def _bodies(self, scene: Scene, grid: Grid) -> Bodies:
+    def _bodies(self, scene: Scene, grid: Grid) -> SceneBodies:
         """The scene's bodies, with obstacles, sources and starts drawn; its keyframes are not placed yet."""
         tables = {"domain", "time", "smoke", "liquid", "source", "obstacle", "simulation", "edit"}
         if any(entry.mass == "first-key" for entry in scene.fluid.initial):
             tables.add("keyframe")
         key = (scene.model_dump_json(include=tables), tuple(_stamps(scene.model_dump(include=tables))))
         fluid = self._fluids.get(key, lambda: self._fluid(scene, grid))
-        bodies = Bodies(scene, grid, read=self._read)
+        bodies = SceneBodies(scene, grid, read=self._read)
         bodies.solids, bodies.sources, bodies.starts, bodies.plans = (
             fluid.solids, fluid.sources, fluid.starts, fluid.plans,
         )  # fmt: skip
         bodies.faults, bodies.warnings = list(fluid.faults), list(fluid.warnings)
         return bodies
 
-    def _fluid(self, scene: Scene, grid: Grid) -> Bodies:
-        bodies = Bodies(scene, grid, read=self._read)
+    def _fluid(self, scene: Scene, grid: Grid) -> SceneBodies:
+        bodies = SceneBodies(scene, grid, read=self._read)
         known = {}
         if scene.edit is not None:
             with bodies.at("edit.run"):
@@ -141,8 +149,8 @@ class StageDrawer:
         return bodies
 
     def _all(
-        self, bodies: Bodies, asked: Asked, origins: Origins, faults: list[SceneError], warnings: list[str]
-    ) -> Iterator[Drawn]:
+        self, bodies: SceneBodies, asked: Asked, origins: Origins, faults: list[SceneError], warnings: list[str]
+    ) -> Iterator[DrawnBody]:
         """The bodies that were asked for, in the order of the scene; faults and warnings of keyframes are added."""
         scene, table = bodies.scene, bodies.scene.fluid.table
         time = asked.frame / scene.time.fps
@@ -174,7 +182,7 @@ class StageDrawer:
                 if found.drawn is not None:
                     yield found.drawn
 
-    def _target(self, body: str, i: int, placed: PlacedBody | None, bodies: Bodies, asked: Asked) -> _Target:
+    def _target(self, body: str, i: int, placed: PlacedBody | None, bodies: SceneBodies, asked: Asked) -> _Target:
         scene, entry = bodies.scene, bodies.scene.keyframe[i]
         shown = min(max(asked.frame, entry.frame), entry.until or entry.frame)
         if placed is None:
@@ -191,7 +199,9 @@ class StageDrawer:
         )  # fmt: skip
         return self._targets.get(key, lambda: self._drawn_target(body, i, placed, bodies, shown, asked.draft))
 
-    def _drawn_target(self, body: str, i: int, placed: PlacedBody, bodies: Bodies, shown: int, draft: bool) -> _Target:
+    def _drawn_target(
+        self, body: str, i: int, placed: PlacedBody, bodies: SceneBodies, shown: int, draft: bool
+    ) -> _Target:
         maker = TargetMaker(bodies.scene, bodies.grid, bodies.dtype, read=self._read)
         maker.strokes = not draft
         faults = []
@@ -224,7 +234,7 @@ class StageDrawer:
         return self._sources.get(key, lambda: read_source(body, scene))
 
 
-def _plan_warnings(bodies: Bodies) -> Iterator[str]:
+def _plan_warnings(bodies: SceneBodies) -> Iterator[str]:
     for plan in bodies.plans.values():
         yield from plan.warnings
 

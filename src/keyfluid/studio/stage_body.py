@@ -9,7 +9,7 @@ import numpy as np
 
 from keyfluid.grid import Grid
 from keyfluid.problem import Emission, Keyframe
-from keyfluid.scenes.build.bodies import Bodies
+from keyfluid.scenes.build.bodies import SceneBodies
 from keyfluid.scenes.build.keyframes import mass_rule
 from keyfluid.scenes.build.obstacles import MovingBody
 from keyfluid.scenes.build.pictures import averaged_over
@@ -23,7 +23,7 @@ from keyfluid.studio.arrays import as_bytes
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnBody:
     """facts: for the page; coverage: bytes on the grid it was drawn on, 255 where the body is full."""
 
     facts: dict[str, Any]
@@ -33,7 +33,7 @@ class Drawn:
     def id(self) -> str:
         return str(self.facts["id"])
 
-    def with_other(self, other: Drawn) -> Drawn:
+    def with_other(self, other: DrawnBody) -> DrawnBody:
         """Two colours of one picture, as one body."""
         bounds = [facts["bound"] for facts in (self.facts, other.facts) if facts.get("bound") is not None]
         facts = {**self.facts, "mass": self.facts["mass"] + other.facts["mass"], "bound": max(bounds, default=None)}
@@ -44,7 +44,7 @@ def empty(grid: Grid) -> np.ndarray:
     return np.zeros(grid.cells)
 
 
-def arrays_of(body: Drawn, most: int) -> dict[str, np.ndarray]:
+def arrays_of(body: DrawnBody, most: int) -> dict[str, np.ndarray]:
     """2D: the coverage. 3D: a volume of at most `most` cells on its longest side, and what is seen along each axis."""
     coverage = body.coverage
     if coverage.ndim == 2:
@@ -59,27 +59,29 @@ def arrays_of(body: Drawn, most: int) -> dict[str, np.ndarray]:
 
 
 def start_body(
-    body: str, entry: Initial | LiquidInitial, placed: PlacedBody, path: str, bodies: Bodies
-) -> Drawn:  # fmt: skip
+    body: str, entry: Initial | LiquidInitial, placed: PlacedBody, path: str, bodies: SceneBodies
+) -> DrawnBody:  # fmt: skip
     plan = bodies.plans[bodies.scene.field_of(entry)]
     sized = plan.sized.get(path, placed)
     density = entry.density * np.where(bodies.solid, 0.0, sized.coverage(bodies.grid))
     facts = _facts(body, "start", entry, placed, sized, bodies, 0.0)
     facts |= {"frame": 0, **_field(bodies.scene, entry), "mass": mass_of(density, bodies.grid.spacing)}
     facts["rule"] = "own" if entry.mass is None else "first-key" if entry.mass == "first-key" else "mass"
-    return Drawn(facts, as_bytes(density, plan.peak))
+    return DrawnBody(facts, as_bytes(density, plan.peak))
 
 
-def source_body(body: str, entry: Source, placed: PlacedBody, emission: Emission | None, bodies: Bodies) -> Drawn:
+def source_body(
+    body: str, entry: Source, placed: PlacedBody, emission: Emission | None, bodies: SceneBodies
+) -> DrawnBody:
     mask = emission.mask if emission is not None else empty(bodies.grid)
     until = entry.stop if entry.stop is not None else bodies.scene.time.frames
     facts = _facts(body, "source", entry, placed, placed, bodies, 0.0)
     facts |= {"frame": entry.start, "until": until, **_field(bodies.scene, entry)}
     facts["mass"] = mass_of(mask, bodies.grid.spacing)
-    return Drawn(facts, as_bytes(mask, 1.0))
+    return DrawnBody(facts, as_bytes(mask, 1.0))
 
 
-def obstacle_body(body: str, solid: MovingBody, time: float, bodies: Bodies) -> Drawn:
+def obstacle_body(body: str, solid: MovingBody, time: float, bodies: SceneBodies) -> DrawnBody:
     entry, grid = solid.obstacle, bodies.grid
     first = PlacedBody(solid.source, solid.placement, "mesh" if entry.mesh else "shape")
     inside = solid.distance(time) < 0
@@ -90,10 +92,12 @@ def obstacle_body(body: str, solid: MovingBody, time: float, bodies: Bodies) -> 
     facts |= {"frame": 0, "moves": solid.moves, "moved": moved, "mass": mass_of(inside, grid.spacing)}
     if entry.path is not None:
         facts["path"] = [{"frame": point.frame, "center": list(point.center)} for point in entry.path]
-    return Drawn(facts, np.where(inside, np.uint8(255), np.uint8(0)))
+    return DrawnBody(facts, np.where(inside, np.uint8(255), np.uint8(0)))
 
 
-def keyframe_body(body: str, index: int, placed: PlacedBody, target: Keyframe | np.ndarray, bodies: Bodies) -> Drawn:
+def keyframe_body(
+    body: str, index: int, placed: PlacedBody, target: Keyframe | np.ndarray, bodies: SceneBodies
+) -> DrawnBody:
     """target: a plain coverage if the mass rule can't be followed."""
     entry = bodies.scene.keyframe[index]
     plan = bodies.plans[bodies.scene.field_of(entry)]
@@ -105,13 +109,13 @@ def keyframe_body(body: str, index: int, placed: PlacedBody, target: Keyframe | 
     facts["rule"] = "first-key" if plan.first_key == index else mass_rule(entry, placed.kind)
     if isinstance(target, Keyframe):
         facts |= {"mass": target.mass, "bound": target.bound}
-        return Drawn(facts, as_bytes(target.target, plan.peak))
+        return DrawnBody(facts, as_bytes(target.target, plan.peak))
     facts |= {"mass": mass_of(target, bodies.grid.spacing), "bound": None}
-    return Drawn(facts, as_bytes(target, placed.peak))
+    return DrawnBody(facts, as_bytes(target, placed.peak))
 
 
 def _facts(
-    body: str, role: str, entry: SolidBody, placed: PlacedBody, sized: PlacedBody, bodies: Bodies, time: float
+    body: str, role: str, entry: SolidBody, placed: PlacedBody, sized: PlacedBody, bodies: SceneBodies, time: float
 ) -> dict[str, Any]:
     grid = bodies.grid
     lower, upper = sized.source.bounds(grid.cells, grid.spacing, sized.placement, time)

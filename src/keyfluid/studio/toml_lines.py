@@ -18,7 +18,7 @@ _TOKEN = re.compile(r'"""|\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#|[\[\]{}]')
 
 
 @dataclass(frozen=True)
-class Entry:
+class TomlEntry:
     """A header or a key; lines count from 1, `last` included."""
 
     path: str
@@ -28,12 +28,12 @@ class Entry:
     """"[" or "[[" for the head of a table."""
 
 
-def entries(text: str) -> list[Entry]:
+def entries(text: str) -> list[TomlEntry]:
     """Headers and keys in the order of the text."""
     return list(_entries(text.split("\n")))
 
 
-def _entries(lines: list[str]) -> Iterator[Entry]:
+def _entries(lines: list[str]) -> Iterator[TomlEntry]:
     counts: dict[str, int] = {}
     table = ""
     number = 0
@@ -43,10 +43,10 @@ def _entries(lines: list[str]) -> Iterator[Entry]:
         first = number
         if head is not None:
             table = _table(head[2], head[1], counts)
-            yield Entry(table, first + 1, first + 1, head[1])
+            yield TomlEntry(table, first + 1, first + 1, head[1])
         elif key is not None:
             number = _end(lines, number, key[2])
-            yield Entry(".".join(filter(None, [table, *_words(key[1])])), first + 1, number + 1)
+            yield TomlEntry(".".join(filter(None, [table, *_words(key[1])])), first + 1, number + 1)
         number += 1
 
 
@@ -93,7 +93,7 @@ def _end(lines: list[str], number: int, rest: str) -> int:
         rest = lines[number]
 
 
-def line_of(found: list[Entry], path: str) -> int | None:
+def line_of(found: list[TomlEntry], path: str) -> int | None:
     """The line of a key, or of the nearest table around it that the text has."""
     lines: dict[str, int] = {}
     for entry in found:
@@ -111,7 +111,7 @@ def line_of(found: list[Entry], path: str) -> int | None:
     return next((entry.first for entry in found if steps and _begins(entry.path, dotted(steps))), None)
 
 
-def extent(found: list[Entry], path: str) -> tuple[int, int] | None:
+def extent(found: list[TomlEntry], path: str) -> tuple[int, int] | None:
     """First and last line of a table under a header, tables inside included; comments after it are not its own."""
     head = next((i for i, entry in enumerate(found) if entry.header and entry.path == path), None)
     if head is None:

@@ -18,7 +18,7 @@ MOST = 100
 Stamp = tuple[int, int, int]
 
 
-class Watcher:
+class FileWatcher:
     """A thread of its own from `start` to `stop`."""
 
     def __init__(self, workspace: Workspace, events: Events) -> None:

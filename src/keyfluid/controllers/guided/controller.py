@@ -67,7 +67,7 @@ class GuidedPlan(Plan):
         )  # fmt: skip
 
     def strength_at(self, time: float, dt: float) -> float:
-        """Of a step of `dt` seconds, so that a frame's worth of steps closes `strength` of a gap."""
+        """The strength of one step of `dt` seconds: over a whole frame, the steps close `strength` of a gap."""
         fps = self.problem.fps
         over = time * fps - self.last
         fade = 1.0 if over <= 0 else max(0.0, 1.0 - over / self.release) if self.release else 0.0

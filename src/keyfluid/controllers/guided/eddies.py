@@ -20,7 +20,7 @@ from keyfluid.models.turbulence import Turbulence
 from keyfluid.problem import Problem
 
 _SIZES = (0.5, 0.25)
-"""Of eddies, in waves at the cutoff."""
+"""Sizes of eddies, as shares of the wavelength at the cutoff."""
 _ACROSS = (8, 13)
 """Eddies across the tile of noise that is repeated over the domain; their tiles do not come round together."""
 _LEAST_CELLS = 2.0

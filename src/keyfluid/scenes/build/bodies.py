@@ -26,7 +26,7 @@ from keyfluid.scenes.schema.smoke import Initial
 from keyfluid.shapes.arrays import LARGEST_DENSITY
 
 
-class Bodies:
+class SceneBodies:
     """Collects faults, so that all of them are reported at once. read: gives what a body is made of."""
 
     def __init__(self, scene: Scene, grid: Grid, told: Told = say_nothing, read: Reader = read_source) -> None:

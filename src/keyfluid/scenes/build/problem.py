@@ -16,7 +16,7 @@ from keyfluid.grid import Grid
 from keyfluid.io.budget import memory_of_machine
 from keyfluid.problem import EngineOptions, Keyframe, Problem
 from keyfluid.scenes.build import forewarnings
-from keyfluid.scenes.build.bodies import Bodies
+from keyfluid.scenes.build.bodies import SceneBodies
 from keyfluid.scenes.build.colours import with_colours
 from keyfluid.scenes.build.flows import place_flow
 from keyfluid.scenes.build.fluids import fluid_faults, make_fluid
@@ -76,7 +76,7 @@ class _Builder:
 
     def __init__(self, scene: Scene, grid: Grid, told: Told, warnings: Sequence[str] = ()) -> None:
         self.scene, self.grid, self.told = scene, grid, told
-        self.bodies = Bodies(scene, grid, told)
+        self.bodies = SceneBodies(scene, grid, told)
         self.dtype, self.at, self.faults = self.bodies.dtype, self.bodies.at, self.bodies.faults
         self.warnings = list(warnings)
 

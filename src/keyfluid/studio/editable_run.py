@@ -25,7 +25,7 @@ _LEAST_PIXELS = 256
 
 
 @dataclass(frozen=True)
-class EditedRun:
+class EditableRun:
     """`name`: its path in the workspace."""
 
     name: str
@@ -34,7 +34,7 @@ class EditedRun:
     grid: Grid
 
     @classmethod
-    def open(cls, workspace: Workspace, name: str) -> EditedRun:
+    def open(cls, workspace: Workspace, name: str) -> EditableRun:
         """Refuses runs outside the workspace, by links inside the folder too, and runs that can't be edited."""
         path = workspace.run(name)
         workspace.inside(f"{name}/{FRAMES}")
