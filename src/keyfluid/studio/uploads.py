@@ -33,7 +33,7 @@ _lock = Lock()
 
 
 @dataclass(frozen=True)
-class _Kind:
+class _FileKind:
     """key: of a body; check: raises if the file at a path is not what its name says."""
 
     key: str
@@ -67,7 +67,7 @@ def picture(path: Path) -> tuple[bytes, str]:
     return content, _media(content, path.name)
 
 
-def _checked(copy: Path, name: str, kind: _Kind) -> bool:
+def _checked(copy: Path, name: str, kind: _FileKind) -> bool:
     """Whether what was read is animated; its faults name the file as the person does."""
     try:
         if kind.key == "image":
@@ -147,10 +147,10 @@ def _font(path: Path) -> None:
     Text("A", path).ink()
 
 
-_KINDS: dict[str, _Kind] = {
-    **dict.fromkeys((".png", ".jpg", ".jpeg", ".webp", ".gif"), _Kind("image", _image)),
-    **dict.fromkeys((".obj", ".ply", ".stl", ".gltf", ".glb"), _Kind("mesh", _mesh)),
-    ".vdb": _Kind("vdb", _vdb),
-    ".npy": _Kind("npy", _array),
-    **dict.fromkeys((".ttf", ".otf"), _Kind("font", _font)),
+_KINDS: dict[str, _FileKind] = {
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".webp", ".gif"), _FileKind("image", _image)),
+    **dict.fromkeys((".obj", ".ply", ".stl", ".gltf", ".glb"), _FileKind("mesh", _mesh)),
+    ".vdb": _FileKind("vdb", _vdb),
+    ".npy": _FileKind("npy", _array),
+    **dict.fromkeys((".ttf", ".otf"), _FileKind("font", _font)),
 }
