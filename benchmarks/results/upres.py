@@ -126,7 +126,7 @@ def spectrum(fine: RunResult) -> list[dict[str, object]]:
     for frame in range(1, 37):
         now = (frame - 1) / problem.fps
         for seconds, velocity in fine.frames[frame].carriers:
-            pair = (air.at(now + seconds / 2), ours.of(velocity))
+            pair = (air.over(now, now + seconds), ours.of(velocity))
             now += seconds
             for i, found in enumerate(pair):
                 for axis, values in enumerate(found):

@@ -16,7 +16,8 @@ from torture.scenes import CASES, write_scene
 
 TIMINGS = ("seconds", "peak_memory_mb", "threads")
 PICTURES = ("vdb/*", "png/*", "ply/*", "mesh/*", "video.*", "strip.png")
-OWN = ("checkpoint*", ".keyfluid*")
+FILM = "upres"
+OWN = ("checkpoint*", ".keyfluid*", f"{FILM}/checkpoint*", f"{FILM}/.keyfluid*")
 """Names that two finished runs may have in different number."""
 
 
@@ -95,7 +96,12 @@ def names_of(folder: Path) -> set[str]:
 
 
 def difference(folder: Path, whole: Path) -> str:
-    """The first difference between two finished runs; empty if there is none."""
+    """The first difference between two finished runs, and the films of both; empty if there is none."""
+    found = _difference(folder, whole)
+    return found if found or not (whole / FILM).exists() else _difference(folder / FILM, whole / FILM)
+
+
+def _difference(folder: Path, whole: Path) -> str:
     try:
         ours, theirs = frames_of(folder), frames_of(whole)
         if ours.keys() != theirs.keys():

@@ -190,6 +190,12 @@ run = "{base}"
 move = [0.1, 0.05]
 """
 
+UPRES = """
+[upres]
+factor = 2
+release = 2
+"""
+
 PARTICLES = """[control]
 method = "particles"
 markers = 600
@@ -268,9 +274,14 @@ CASES: dict[str, Case] = {
     "edit": _spectral(PLUME + EDIT, "iterations = 5", base="plume"),
     "preview": _spectral(STEERED.replace("resolution = 16", "resolution = 12"), "iterations = 6"),
     "start": _spectral(STEERED, "iterations = 4", 'start = "{base}"', base="preview"),
+    "guided": Case(
+        STEERED.replace("resolution = 16", "resolution = 24") + _control("guided", 'run = "{base}"') + QUIET, "guided",
+        base="preview",
+    ),
+    "upres": _spectral(STEERED.replace("resolution = 16", "resolution = 12") + UPRES, "iterations = 4"),
 }  # fmt: skip
 
-METHODS = ("none", "target", "particles", "adjoint", "spectral", "spacetime")
+METHODS = ("none", "target", "particles", "adjoint", "spectral", "spacetime", "guided")
 
 
 def write_scene(name: str, path: Path, base: Path | None = None) -> Path:

@@ -110,9 +110,8 @@ def guided_steps(plan: GuidedPlan) -> SmokeSteps:
     air = SolvedAir(plan.other, coarse, min(plan.last + plan.release, plan.other.problem.frames))
 
     def guide(begin: float, end: float) -> Guide | None:
-        middle = 0.5 * (begin + end)
-        strength = plan.strength_at(middle, end - begin)
-        return Guide(fine, air.at(middle), strength) if strength > 0 else None
+        strength = plan.strength_at(0.5 * (begin + end), end - begin)
+        return Guide(fine, air.over(begin, end), strength) if strength > 0 else None
 
     fluid = problem.fluid
     assert isinstance(fluid, SmokeFluid)
