@@ -99,14 +99,15 @@ def scores(smoke: np.ndarray, problem: BuiltScene) -> dict[str, object]:
 
 
 def blown_up(coarse: RunResult, problem: BuiltScene) -> dict[str, object]:
-    smoke = density(coarse.problem.grid, coarse.frames[36].densities["density"])
+    frame = problem.keyframes[0].frame
+    smoke = density(coarse.problem.grid, coarse.frames[frame].densities["density"])
     return scores(to_grid(smoke, problem.grid).array, problem)
 
 
 def by_forces(coarse: RunResult, problem: BuiltScene) -> dict[str, object]:
     """The fine smoke under the forces that the coarse run found."""
     steps, per_frame, state = problem.fluid.steps(problem), problem.steps_per_frame or 1, problem.start
-    for index in range(36 * per_frame):
+    for index in range(problem.keyframes[0].frame * per_frame):
         force = coarse.frames[index // per_frame + 1].force
         assert force is not None
         state = steps.advance(state, Clock(index, 1 / (problem.fps * per_frame)), to_grid(force, problem.grid)).state
@@ -206,10 +207,17 @@ def seconds_of(work: Callable[[], object], repeats: int = 5) -> float:
 def bodies(threads: int) -> None:
     coarse, seconds = timed(lambda: solved("bodies", BODIES, threads))
     fine, fine_seconds = timed(lambda: film("bodies", 4, threads))
+    changes = [*QUIET, "domain.resolution=192", f"time.steps_per_frame={fine.problem.steps_per_frame}"]
+    plain, plain_seconds = timed(lambda: keyfluid.run(BODIES.split("[control]")[0], overrides=changes, threads=threads))
     inside = max(
         float(frame.densities["density"][fine.problem.solids(frame.meta["time"]).solid].max()) for frame in fine.frames
     )
-    print(table([row("solved at 38 x 48", coarse, seconds), row("guided at 152 x 192", fine, fine_seconds)]))
+    rows = [
+        row("solved at 38 x 48", coarse, seconds),
+        row("guided at 152 x 192", fine, fine_seconds),
+        row("152 x 192, not steered", plain, plain_seconds),
+    ]
+    print(table(rows))
     print(f"\nlargest density inside the obstacle: {inside:g}")
     jumps = [(b.velocity - a.velocity).norm() for a, b in pairwise(fine.frames)]
     late, middle = max(jumps[32:]), float(np.median(jumps))
@@ -228,18 +236,27 @@ def word(threads: int) -> None:
 
 
 def knot_film(threads: int) -> None:
-    coarse, seconds = timed(lambda: solved("knot", knot(40), threads))
-    rows = [row("solved at 40^3", coarse, seconds)]
+    coarse, seconds = timed(lambda: solved("knot", knot(40, 20), threads))
+    bare, bare_seconds = timed(lambda: film("knot", 3, threads, "control.turbulence=0"))
     fine, fine_seconds = timed(lambda: film("knot", 3, threads, keep=True))
-    rows.append(row("guided at 120^3", fine, fine_seconds))
-    print(table(rows), flush=True)
-    strips("knot", (coarse, fine), (14, 28))
-    polished, polished_seconds = timed(lambda: film("knot", 2, threads, polish=20, keep=True))
-    print(table([*rows, row("polished at 80^3, 20 iterations", polished, polished_seconds)]))
+    rows = [
+        row("solved at 40^3 (0 s: solved before)", coarse, seconds),
+        {"": "its frame blown up", **blown_up(coarse, fine.problem)},
+        {"": "its forces alone at 120^3", **by_forces(coarse, fine.problem)},
+        row("guided at 120^3, no eddies", bare, bare_seconds),
+        row("guided at 120^3", fine, fine_seconds),
+    ]
+    carried = coarse.metrics["keyframes"][0]["transported_iou"]
+    print(table(rows), f"\nthe start carried through the run's velocities: IoU {carried:.3f}", flush=True)
+    strips("knot", (coarse, fine), (10, 20))
+    for factor in (2, 3):
+        polished, polished_seconds = timed(lambda n=factor: film("knot", n, threads, polish=20, keep=True))
+        rows.append(row(f"polished at {40 * factor}^3, 20 iterations", polished, polished_seconds))
+    print(table(rows))
 
 
 def volume(threads: int, factor: int = 2) -> None:
-    coarse, seconds = timed(lambda: solved("volume", knot(64), threads))
+    coarse, seconds = timed(lambda: solved("volume", knot(64, 28), threads))
     outputs = ("output.vdb=true", "output.video=true")
     fine, fine_seconds = timed(lambda: film("volume", factor, threads, *outputs, keep=True))
     label = f"guided at {64 * factor}^3, VDB and film"

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from keyfluid.cli.main import main
+from keyfluid.controllers.guided.air import SolvedAir
 from keyfluid.controllers.guided.eddies import Eddies
 from keyfluid.errors import SceneError
 from keyfluid.operators.long_waves import LongWaves
+from keyfluid.runs.other_runs import open_other_run
 from keyfluid.runs.run import open_run, resume, run
 from keyfluid.runs.upres import film_folder, upres_scene
 from keyfluid.scenes import load_scene
@@ -132,6 +134,26 @@ def test_the_smoke_is_handed_over_without_a_jolt(solved):
     fine = run(film_of(solved, "control.release=2"), threads=1)
     jumps = [np.linalg.norm(b["velocity"] - a["velocity"]) for a, b in pairwise(arrays_of(fine))]
     assert max(jumps[4:]) <= 2 * np.median(jumps[1:])
+
+
+def test_the_air_goes_as_far_as_the_run_s_and_has_no_jumps(solved):
+    other = open_other_run(str(solved))
+    waves = LongWaves(other.problem.grid, 4.0, np.dtype(np.float32))
+    air, fps = SolvedAir(other, waves, 5), other.problem.fps
+    for frame in range(1, 6):
+        ((_, velocity),) = other.record(frame).carriers
+        begin, end = (frame - 1) / fps, frame / fps
+        third = (end - begin) / 3
+        thirds = [air.over(begin + i * third, begin + (i + 1) * third) for i in range(3)]
+        just_before, just_after = air.over(end - 1e-5, end), air.over(end, end + 1e-5)
+        for axis, whole in enumerate(waves.of(velocity)):
+            size = np.abs(whole).max()
+            np.testing.assert_allclose(air.over(begin, end)[axis], whole, atol=1e-6 * size)
+            np.testing.assert_allclose(np.mean([part[axis] for part in thirds], axis=0), whole, atol=1e-5 * size)
+            np.testing.assert_allclose(just_before[axis], just_after[axis], atol=1e-2 * size)
+            assert np.abs(thirds[0][axis] - thirds[2][axis]).max() > 1e-2 * size
+    for late, last in zip(air.over(1.0, 1.1), air.over(5 / fps, 6 / fps)):
+        assert np.array_equal(late, last)
 
 
 def test_frames_keep_velocities_only_when_asked(solved):
@@ -269,6 +291,8 @@ def test_a_factor_beyond_memory(solved, tmp_path, told, monkeypatch):
 def test_runs_that_can_not_be_followed(solved, tmp_path, told):
     free = LETTER.split("[[keyframe]]")[0] + "[output]\nvdb = false\nvideo = false\n"
     run(load_scene(free), tmp_path / "free", threads=1)
+    run(load_scene(LETTER + 'keep = "scene"\n', ["control.iterations=1"]), tmp_path / "bare", threads=1)
+    run(film_of(solved, factor=1), tmp_path / "fine", threads=1)
     (tmp_path / "pond").mkdir()
     (tmp_path / "pond" / "scene.toml").write_text('[liquid]\ninitial = { shape = "disk" }\n')
     shutil.copytree(solved, tmp_path / "open")
@@ -278,10 +302,13 @@ def test_runs_that_can_not_be_followed(solved, tmp_path, told):
         ("free", 'is a run of method "none"; give a run that steers smoke to keyframes'),
         ("pond", "is a run of liquid; give a run of smoke"),
         ("open", "is not finished; finish it first: keyfluid resume"),
+        ("bare", 'has kept no frames (output.keep = "scene")'),
         ("nowhere", "holds no run"),
     ):
         (line,) = told(tmp_path / name, "-o", tmp_path / "film")
         assert why in line
+    (line,) = told(solved, "-o", tmp_path / "film", "--set", f"control.run={tmp_path / 'fine'}")
+    assert "fine kept no velocities of its steps before frame 1" in line
     assert not (tmp_path / "film").exists()
 
 

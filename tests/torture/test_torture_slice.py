@@ -24,7 +24,7 @@ TESTS = Path(__file__).resolve().parent.parent
 def figures(tmp_path_factory):
     """All parts in small doses, as `make torture` runs them."""
     out = tmp_path_factory.mktemp("torture")
-    words = ["corpus", "folders", "kills", "faults", "power", "fuzz", "--scenes", "plume,edit", "--workers", "1"]
+    words = ["corpus", "folders", "kills", "faults", "power", "fuzz", "--scenes", "plume,edit,guided", "--workers", "1"]
     counts = ["--folders", "15", "--kills", "3", "--faults", "3", "--power", "4", "--fuzz", "2000", "--out", str(out)]
     paths = [str(TESTS), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     subprocess.run(

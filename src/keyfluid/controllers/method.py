@@ -24,6 +24,7 @@ class OtherRun:
     """The run in another folder, to begin from what it found: its problem, its last checkpoint and its frames.
 
     record    reads a frame; raises if it is missing or damaged
+    seconds   how long the velocities lasted that a frame keeps, without reading them
     finished  whether it has all of them
     """
 
@@ -32,6 +33,7 @@ class OtherRun:
     checkpoint: Checkpoint
     finished: bool
     record: Callable[[int], FrameRecord]
+    seconds: Callable[[int], Sequence[float]]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -35,26 +36,28 @@ class AxisWaves:
     values: np.ndarray
     fit: np.ndarray
 
-    @classmethod
-    def on(cls, grid: Grid, axis: int, on_plane: bool, cutoff: float) -> AxisWaves:
-        length, kind = grid.size[axis], grid.boundary[axis]
-        n = grid.cells[axis] + (1 if on_plane and kind is not Boundary.PERIODIC else 0)
-        x = (np.arange(n) + (0.0 if on_plane else 0.5)) / grid.cells[axis]
-        if kind is Boundary.PERIODIC:
-            most = math.floor(cutoff * length + 1e-9)
-            parts = [np.ones((n, 1))]
-            for k in range(1, most + 1):
-                parts += [np.cos(2 * np.pi * k * x)[:, None], np.sin(2 * np.pi * k * x)[:, None]]
-            values = np.concatenate(parts, axis=1)
-            numbers = np.array([0.0, *(k / length for k in range(1, most + 1) for _ in range(2))])
-        else:
-            half_waves = np.arange(math.floor(2 * cutoff * length + 1e-9) + 1)
-            sine = on_plane and kind is Boundary.WALLS
-            half_waves = half_waves[1:] if sine else half_waves
-            wave = np.sin if sine else np.cos
-            values = wave(np.pi * half_waves * x[:, None])
-            numbers = half_waves / (2 * length)
-        return cls(numbers, values, np.linalg.pinv(values))
+
+@lru_cache(maxsize=16)
+def axis_waves(cells: int, length: float, kind: Boundary, on_plane: bool, cutoff: float) -> AxisWaves:
+    """on_plane: values sit on the planes between cells, not in their middles. Axes of a length have the same waves,
+    and the fit takes seconds on large grids."""
+    n = cells + (1 if on_plane and kind is not Boundary.PERIODIC else 0)
+    x = (np.arange(n) + (0.0 if on_plane else 0.5)) / cells
+    if kind is Boundary.PERIODIC:
+        most = math.floor(cutoff * length + 1e-9)
+        parts = [np.ones((n, 1))]
+        for k in range(1, most + 1):
+            parts += [np.cos(2 * np.pi * k * x)[:, None], np.sin(2 * np.pi * k * x)[:, None]]
+        values = np.concatenate(parts, axis=1)
+        numbers = np.array([0.0, *(k / length for k in range(1, most + 1) for _ in range(2))])
+    else:
+        half_waves = np.arange(math.floor(2 * cutoff * length + 1e-9) + 1)
+        sine = on_plane and kind is Boundary.WALLS
+        half_waves = half_waves[1:] if sine else half_waves
+        wave = np.sin if sine else np.cos
+        values = wave(np.pi * half_waves * x[:, None])
+        numbers = half_waves / (2 * length)
+    return AxisWaves(numbers, values, np.linalg.pinv(values))
 
 
 class LongWaves:
@@ -64,7 +67,8 @@ class LongWaves:
     def __init__(self, grid: Grid, cutoff: float, dtype: np.dtype, taper: bool = False) -> None:
         self.grid, self.dtype = grid, dtype
         places = Kind.FACES.places(grid.dim)
-        waves = [[AxisWaves.on(grid, axis, on, cutoff) for axis, on in enumerate(place)] for place in places]
+        sides = list(zip(grid.cells, grid.size, grid.boundary))
+        waves = [[axis_waves(*side, on, cutoff) for side, on in zip(sides, place)] for place in places]
         self._fit = [[_both(one.fit, dtype) for one in axes] for axes in waves]
         self._values = [[_both(one.values, dtype) for one in axes] for axes in waves]
         self.weights = tuple(_weights(axes, cutoff, taper).astype(dtype) for axes in waves)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
+from keyfluid.grid import Kind
 from keyfluid.io.run.stored_frame import FrameMeta, StoredFrame
 from keyfluid.models.air import TEMPERATURE
 from keyfluid.problem import Problem
@@ -32,11 +34,15 @@ class Frame:
     """Kelvin above the air around, where a scene warms something."""
 
 
+def _all(name: str) -> bool:
+    return True
+
+
 class FrameStore(Protocol):
-    """Where frames are put and found."""
+    """Where frames are put and found; wanted: which arrays to read, by name, carriers apart."""
 
     def put(self, frame: StoredFrame) -> None: ...
-    def read(self, index: int) -> StoredFrame: ...
+    def read(self, index: int, wanted: Callable[[str], bool] = ...) -> StoredFrame: ...
     def meta(self, index: int) -> FrameMeta: ...
     def indices(self) -> list[int]: ...
 
@@ -50,7 +56,7 @@ class MemoryFrames:
     def put(self, frame: StoredFrame) -> None:
         self._kept[frame.meta["index"]] = frame
 
-    def read(self, index: int) -> StoredFrame:
+    def read(self, index: int, wanted: Callable[[str], bool] = _all) -> StoredFrame:
         return self._kept[index]
 
     def meta(self, index: int) -> FrameMeta:
@@ -91,3 +97,13 @@ class Frames:
             index, densities, record.state["velocity"], record.force, record.carriers, stored.meta,
             dict(record.particles), values.get("surface"), heat.array if heat is not None else None,
         )  # fmt: skip
+
+    def fields(self, index: int) -> dict[str, np.ndarray]:
+        """The densities of a frame as they are stored, or a liquid's distance, without its velocities, which take most
+        of the time to read."""
+        names = self._problem.densities
+        stored = self.store.read(index, lambda name: name in names)
+        try:
+            return {name: Field(self._problem.grid, Kind.CENTRES, stored.arrays[name]).array for name in names}
+        except (KeyError, ValueError):
+            raise KeyfluidError(f"frame {index} does not fit the scene; run it again with --overwrite") from None

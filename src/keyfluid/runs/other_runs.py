@@ -32,5 +32,11 @@ def open_other_run(folder: str, key: str = "control.start") -> OtherRun:
         except KeyfluidError as error:
             raise SceneError(key, str(error)) from None
 
+    def seconds(index: int) -> list[float]:
+        try:
+            return place.frames.meta(index)["carrier_seconds"]
+        except KeyfluidError as error:
+            raise SceneError(key, str(error)) from None
+
     checkpoint = Checkpoint(found.arrays, found.controller)
-    return OtherRun(folder, problem, checkpoint, place.finished is not None, record)
+    return OtherRun(folder, problem, checkpoint, place.finished is not None, record, seconds)

@@ -51,8 +51,10 @@ class Painter:
         """A frame of the run: its markers where it has some and they can be drawn, else its densities."""
         if self.draws_markers:
             return self._markers.picture(frames, index, self.view(index))
-        frame = frames[index]
-        return self.fluid(frame.densities if frame.surface is None else {SURFACE: frame.surface}, index)
+        values = frames.fields(index)
+        if SURFACE not in values:
+            values = self.problem.amounts(values, index / self.problem.fps)
+        return self.fluid(values, index)
 
     def target(self, frame: int) -> Picture | None:
         """The keyframes of a frame, as they are wanted."""

@@ -86,7 +86,8 @@ class Recorder:
         grid = self.problem.grid
         if Boundary.OPEN not in grid.boundary or not record.carriers or record.index - 1 not in self.metas:
             return None
-        before = self.frames[record.index - 1].densities
+        earlier = record.index - 1
+        before = self.problem.amounts(self.frames.fields(earlier), earlier / self.problem.fps)
         return outflow(grid, before, densities, record.carriers)
 
     def has_frames(self, last: int) -> bool:

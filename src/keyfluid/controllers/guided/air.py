@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from keyfluid.controllers.method import OtherRun
-from keyfluid.errors import SceneError
 from keyfluid.operators.long_waves import Coefficients, LongWaves
 
-_KEPT = 3
-"""Frames whose waves are kept: the one that is filmed, and its neighbours."""
+_KEPT = 2
+"""Waves are kept of frames that are at most so far apart."""
 
 
 class SolvedAir:
@@ -30,9 +29,7 @@ class SolvedAir:
         self._found: dict[tuple[int, int], Coefficients] = {}
         fps = other.problem.fps
         for frame in range(1, last + 1):
-            seconds = [length for length, _ in other.record(frame).carriers]
-            if not seconds:
-                raise SceneError("control.run", f"{other.folder} kept no velocities of its steps before frame {frame}")
+            seconds = other.seconds(frame)
             ends = list(accumulate(seconds))
             self._times += [(frame - 1 + end / ends[-1]) / fps for end in ends]
             self._places += [(frame, i) for i in range(len(seconds))]
@@ -67,7 +64,8 @@ class SolvedAir:
     def _parabola(self, step: int, s: float, t: float) -> Iterator[tuple[int, float]]:
         """Steps and their weights in the integral from s to t, which are shares of a step.
 
-        With p and q at its ends and mean m, that from 0 to s is p (s - 2 s^2 + s^3) + q (s^3 - s^2) + m (3 s^2 - 2 s^3).
+        With p and q at its ends and mean m, the integral from 0 to s is
+        p (s - 2 s^2 + s^3) + q (s^3 - s^2) + m (3 s^2 - 2 s^3).
         """
         integrals = [(x - 2 * x**2 + x**3, x**3 - x**2, 3 * x**2 - 2 * x**3) for x in (s, t)]
         at_begin, at_end, mean = (b - a for a, b in zip(*integrals))
@@ -85,6 +83,5 @@ class SolvedAir:
             frame, _ = place
             for i, (_, velocity) in enumerate(self._other.record(frame).carriers):
                 self._found[frame, i] = self._waves.of(velocity.astype(self._waves.dtype))
-            frames = sorted({kept for kept, _ in self._found})
-            self._found = {key: value for key, value in self._found.items() if key[0] in frames[-_KEPT:]}
+            self._found = {key: value for key, value in self._found.items() if abs(key[0] - frame) <= _KEPT}
         return self._found[place]

@@ -58,6 +58,7 @@ class GuidedPlan(Plan):
             )
         keys = other.problem.keyframes
         last = min(max((key.frame + key.hold for key in keys), default=other.problem.frames), problem.frames)
+        require_velocities(other, min(last + settings.release, other.problem.frames))
         faces = problem.grid.value_count(Kind.FACES) * problem.dtype.itemsize
         steps = problem.steps_per_frame or 1
         line = f"guided by {other.folder}: {waves:g} waves along the longest side, up to frame {last}"
@@ -134,3 +135,10 @@ def require_same_world(other: OtherRun, problem: Problem) -> None:
             raise SceneError("control.run", f"{name} has another {key}; give both the same")
     if not theirs.keyframes:
         raise SceneError("control.run", f"{name} has no keyframes, and so kept no velocities of its steps")
+
+
+def require_velocities(other: OtherRun, last: int) -> None:
+    """Raise unless `other` kept the velocities of its steps up to frame `last`."""
+    for frame in range(1, last + 1):
+        if not other.seconds(frame):
+            raise SceneError("control.run", f"{other.folder} kept no velocities of its steps before frame {frame}")
