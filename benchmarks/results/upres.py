@@ -259,17 +259,20 @@ def knot_film(threads: int) -> None:
     print(table([*rows, row("polished at 120^3, 20 iterations", polished, polished_seconds)]))
 
 
-def volume(threads: int, factor: int = 2) -> None:
+def volume(threads: int, factor: int = 2) -> RunResult:
     coarse, seconds = timed(lambda: solved("volume", knot(64, 28), threads))
     outputs = ("output.vdb=true", "output.video=true")
     fine, fine_seconds = timed(lambda: film("volume", factor, threads, *outputs, keep=True))
     label = f"guided at {64 * factor}^3, VDB and film"
     print(table([row("solved at 64^3", coarse, seconds), row(label, fine, fine_seconds)]))
     print(f"\n{fine.metrics['seconds']:.0f} s on the wall, {fine.metrics['peak_memory_mb']:.0f} MB")
+    return fine
 
 
 def large(threads: int) -> None:
-    volume(threads, 4)
+    folder = volume(threads, 4).folder
+    assert folder is not None
+    shutil.copy(folder / "strip.png", ROOT / "docs" / "images" / "upres_large.png")
 
 
 def strips(name: str, results: tuple[RunResult, ...], frames: tuple[int, ...], tile: int = 260) -> None:
