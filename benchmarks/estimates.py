@@ -2,7 +2,8 @@
 
 Small runs of all methods and both fluids, outputs included. `ratio` is the estimate over the real time; `least left`
 is the smallest of (time left as shown) / (time really left) after the first fifth of a run, while a second or more is
-left. The goals are a ratio between 0.67 and 1.5, and a least of 0.5. Compilation comes before the estimate.
+left. The goals are a ratio between 0.67 and 1.5, and a least of 0.5. Compilation comes before the estimate. Each run
+has a process of its own, as with `keyfluid run`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import argparse
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 from keyfluid.runs.progress import Progress
@@ -82,13 +85,13 @@ def measured(name: str, folder: Path) -> tuple[float, float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", help="of runs; default: all")
+    parser.add_argument("names", nargs="*", choices=[*RUNS, []], metavar="NAME", help="of runs; default: all")
     names = parser.parse_args().names or list(RUNS)
     print(machine())
     rows: list[dict[str, object]] = []
     for name in names:
-        with tempfile.TemporaryDirectory() as folder:
-            estimated, real, least = measured(name, Path(folder) / "run")
+        with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(1, get_context("spawn")) as process:
+            estimated, real, least = process.submit(measured, name, Path(folder) / "run").result()
         ratio = f"{estimated / real:.2f}"
         rows.append(
             {"run": name, "estimated, s": f"{estimated:.1f}", "real, s": f"{real:.1f}", "ratio": ratio,
