@@ -114,7 +114,6 @@ def test_target_holds_a_liquid_without_tearing_it(change):
     result = run(scene('method = "target"', "time.frames=8", "keyframe[0].frame=5", change))
     still = run(scene('method = "target"', "time.frames=8", "keyframe[0].frame=5"))
     assert np.array_equal(result.frames[8].surface, still.frames[8].surface)
-    assert abs(result.metrics["liquid"]["volume_error"]) < 0.01
 
 
 def test_files_of_a_free_run(tmp_path):
