@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from keyfluid.cluster.at_work import StrangeWorker, do
 from keyfluid.cluster.session import Session, Ticket
-from keyfluid.crew import LOOK
+from keyfluid.crew import LOOK, Follow, nothing_follows
 from keyfluid.errors import KeyfluidError, WorkerDied
 from keyfluid.io.run.owned import OwnedFolder
 
@@ -45,13 +45,21 @@ class DaskCrew:
         if job is not None:
             self._session.put_job(job)
 
-    def finished(self, tasks: Sequence[object]) -> Iterator[tuple[int, Any]]:
+    def finished(self, tasks: Sequence[object], follow: Follow = nothing_follows) -> Iterator[tuple[int, Any]]:
         done: SimpleQueue[Future] = SimpleQueue()
-        for place, task in enumerate(tasks):
+        given = 0
+
+        def give(task: object, priority: int) -> None:
+            nonlocal given
             ticket = self._session.put(self._module, task, self._has_job)
-            future = self._client.submit(do, ticket, key=f"keyfluid-{ticket.nonce}-{ticket.name}", pure=False)
-            self._futures[future] = place, ticket
+            key = f"keyfluid-{ticket.nonce}-{ticket.name}"
+            future = self._client.submit(do, ticket, key=key, priority=priority, pure=False)
+            self._futures[future] = given, ticket
+            given += 1
             future.add_done_callback(done.put)
+
+        for task in tasks:
+            give(task, 0)
         while self._futures:
             try:
                 future = done.get(timeout=LOOK)
@@ -60,7 +68,10 @@ class DaskCrew:
                 self._look_after()
                 continue
             place, ticket = self._futures.pop(future)
-            yield place, self._answer(future, ticket)
+            answer = self._answer(future, ticket)
+            for task in follow(place, answer):
+                give(task, 1)
+            yield place, answer
 
     def dismiss(self) -> None:
         with suppress(Exception):  # the scheduler may be gone
