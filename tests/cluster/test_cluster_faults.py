@@ -71,7 +71,7 @@ def test_nothing_else_imports_dask():
     source = ROOT / "src" / "keyfluid"
     importers = {path.relative_to(source).as_posix() for path in source.rglob("*.py") if named.search(path.read_text())}
     assert {name.partition("/")[0] for name in importers} == {"cluster"}
-    program = "import sys, keyfluid.cli.main, keyfluid.cluster.variant, keyfluid.cli.wedge_board; print(*sys.modules)"
+    program = "import sys, keyfluid.cli.main, keyfluid.cli.wedge_task, keyfluid.cli.wedge_board; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert not {"dask", "distributed", "cryptography"} & set(loaded)
 
