@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from keyfluid.cli.progress import StopSwitch
     from keyfluid.cli.wedge_board import Board
     from keyfluid.cli.wedge_drawn import DrawnRun
-    from keyfluid.cluster.dask_cluster import Cluster
+    from keyfluid.crew import Hire
     from keyfluid.io.run.owned import OwnedFolder
     from keyfluid.runs.run import RunResult
     from keyfluid.scenes import Scene
@@ -79,11 +79,12 @@ def wedge(
             _run_one(board, list(board.scenes)[only], threads, overwrite, as_json)
             return
         with maybe_cluster(cluster, certificates, insecure) as elsewhere, owned_folder(board.path, "wedge") as owned:
+            hire = elsewhere.hiring_in(owned) if elsewhere is not None else None
             if not overwrite:
                 board.take_finished()
                 board.faults.clear()
             board.refresh(owned, last=True)
-            whole = _run_all(board, owned, threads, jobs, elsewhere, overwrite, as_json)
+            whole = _run_all(board, owned, threads, jobs, hire, overwrite, as_json)
             board.refresh(owned, last=True)
     end(board, whole, as_json)
 
@@ -125,7 +126,7 @@ def _run_all(
     owned: OwnedFolder,
     threads: int | None,
     jobs: int,
-    cluster: Cluster | None,
+    hire: Hire | None,
     overwrite: bool,
     as_json: bool,
 ) -> bool:
@@ -134,10 +135,10 @@ def _run_all(
     from keyfluid.cli.wedge_lines import tell
 
     todo = {label: board.scenes[label] for label in board.waiting}
-    if jobs == 1 and cluster is None:
+    if jobs == 1 and hire is None:
         ends = _here(board, todo, threads, overwrite, as_json)
     else:
-        ends = _by_crew(board, todo, owned, threads, jobs, cluster, overwrite, as_json, StopSwitch())
+        ends = _by_crew(board, todo, threads, jobs, hire, overwrite, as_json, StopSwitch())
     with closing(ends):
         for label, end in ends:
             if end is None:
@@ -188,10 +189,9 @@ def _run_variant(folder: Path, scene: Scene, threads: int | None, overwrite: boo
 def _by_crew(
     board: Board,
     todo: Mapping[str, Scene],
-    owned: OwnedFolder,
     threads: int | None,
     jobs: int,
-    cluster: Cluster | None,
+    hire: Hire | None,
     overwrite: bool,
     as_json: bool,
     stop: StopSwitch,
@@ -213,15 +213,11 @@ def _by_crew(
     folders, look = [str((board.path / label).absolute()) for label in labels], board.look
     tasks = [Variant(todo[label], folder, threads or 1, overwrite, look) for label, folder in zip(labels, folders)]
     with stop.armed():
-        crew: Crew
-        if cluster is None:
-            crew = LocalCrew(MODULE, min(jobs, len(tasks)), check)
-        else:
-            crew = cluster.hiring_in(owned)(MODULE, check)
+        crew: Crew = LocalCrew(MODULE, min(jobs, len(tasks)), check) if hire is None else hire(MODULE, check)
         # Processes of this machine take the tasks in their order; what a cluster does with them is not known here.
         begins = iter(labels)
         try:
-            for label in islice(begins, jobs if cluster is None else len(labels)):
+            for label in islice(begins, jobs if hire is None else len(labels)):
                 announce(board, label, as_json)
             for place, end in crew.finished(tasks):
                 fault = str(end) if isinstance(end, KeyfluidError) else end.fault if isinstance(end, Failed) else None
