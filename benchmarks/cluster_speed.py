@@ -77,7 +77,7 @@ radius = 0.17
 [control]
 method = "spectral"
 schedule = "all"
-iterations = 60
+iterations = 50
 coarse = 0
 """
 VALUES = "smoke.buoyancy=" + ",".join(f"{number / 10}" for number in range(12))

@@ -7,6 +7,7 @@ import logging
 import ssl
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -135,6 +136,7 @@ def _client(address: str, secure: Any) -> Client:
     import dask
     from distributed import Client
 
+    began = time.monotonic()
     with dask.config.set({"distributed.comm.timeouts.connect": _CONNECT}):
         try:
             _within(_CONNECT, lambda: asyncio.run(_try(address, secure)))
@@ -144,6 +146,10 @@ def _client(address: str, secure: Any) -> Client:
                 raise KeyfluidError(
                     f"--cluster {address}: refused the certificate; give the folder of the cluster's own one with "
                     "--certificates"
+                ) from None
+            if time.monotonic() - began < _CONNECT / 2:
+                raise KeyfluidError(
+                    f"--cluster {address}: hung up; check the address, a cluster with TLS has one with tls://"
                 ) from None
             raise KeyfluidError(
                 f"--cluster {address}: did not answer in {_CONNECT:.0f} s; check the address, and whether the cluster "
