@@ -39,7 +39,7 @@ size = 128
 FILM = f"""
 name = "film"
 [domain]
-resolution = 128
+resolution = 96
 [time]
 frames = 128
 fps = 10
@@ -50,7 +50,7 @@ initial = {{ shape = "disk", center = [0.4, 0.4], radius = 0.2 }}
 method = "spectral"
 schedule = "shooting"
 span = 16
-iterations = 40
+iterations = 60
 cutoff = 5
 coarse = 0
 """
@@ -77,7 +77,7 @@ radius = 0.17
 [control]
 method = "spectral"
 schedule = "all"
-iterations = 50
+iterations = 30
 coarse = 0
 """
 VALUES = "smoke.buoyancy=" + ",".join(f"{number / 10}" for number in range(12))
