@@ -29,7 +29,7 @@ from cluster_speed import FILM, content
 from keyfluid.io.run.layout import CREW
 
 KILLS = 10
-FEWER = (("resolution = 96", "resolution = 64"), ("iterations = 60", "iterations = 50"))
+FEWER = (("resolution = 96", "resolution = 64"), ("iterations = 100", "iterations = 50"))
 FREE = """
 name = "free"
 [domain]

@@ -50,7 +50,7 @@ initial = {{ shape = "disk", center = [0.4, 0.4], radius = 0.2 }}
 method = "spectral"
 schedule = "shooting"
 span = 16
-iterations = 60
+iterations = 100
 cutoff = 5
 coarse = 0
 """

@@ -33,6 +33,7 @@ from keyfluid.operators.project import relative_divergence
 from keyfluid.problem import FrameRecord, Keyframe, Problem, dissipated_name
 from keyfluid.runs.flow_map import Carried
 from keyfluid.runs.frames import Frames
+from keyfluid.threads import as_many_threads_as_processes
 
 _TOGETHER = 256_000_000
 """Bytes for keyframes that are carried back together."""
@@ -61,7 +62,9 @@ def score_keyframes(problem: Problem, frames: Frames, until: int) -> list[dict[s
     entries, keys = [], [key for key in problem.keyframes if key.frame <= until]
     last = {key.path: key.frame for key in keys}
     known = _last_carrier(frames, until)
-    carried = _transported(problem, frames, [key for key in keys if key.frame == last[key.path] and key.frame <= known])
+    carriable = [key for key in keys if key.frame == last[key.path] and key.frame <= known]
+    with as_many_threads_as_processes():
+        carried = _transported(problem, frames, carriable)
     for key in keys:
         reached = frames[key.frame].densities[key.field]
         ratio = mass_ratio(reached, key)
