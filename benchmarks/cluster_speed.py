@@ -77,7 +77,7 @@ radius = 0.17
 [control]
 method = "spectral"
 schedule = "all"
-iterations = 30
+iterations = 12
 coarse = 0
 """
 VALUES = "smoke.buoyancy=" + ",".join(f"{number / 10}" for number in range(12))
