@@ -4,8 +4,8 @@
     python benchmarks/cluster_speed.py film      a film of 8 windows, schedule = "shooting", rounds as by default
 
 Each is computed without a cluster, by one worker and by two, as whole commands from start to exit; then all arrays of
-all frames and all numbers of all results are compared. --folder keeps the runs, and leaves out the serial ones if
-they are there, which --serial alone makes. It needs the extra `cluster`, two cores, and nothing else at work on them.
+all frames and all numbers of all results are compared. --folder keeps the runs, and what is there of the serial one,
+which --serial alone makes, is not computed again. It needs the extra `cluster`, two cores, and nothing else at work on them.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ iterations = 12
 coarse = 0
 """
 VALUES = "smoke.buoyancy=" + ",".join(f"{number / 10}" for number in range(12))
-WORDS = {"wedge": ["wedge", "wedge.toml", VALUES], "film": ["run", "film.toml"]}
+WORDS = {"wedge": ["wedge", "wedge.toml", VALUES], "film": ["run", "film.toml", "--continue"]}
 AFTERWARDS = ("seconds", "peak_memory_mb", "threads")
 """Numbers of a result that are about the computing."""
 
@@ -94,8 +94,8 @@ def command(folder: Path, *words: str) -> float:
 
 
 def serial(folder: Path, what: str) -> None:
-    if not (folder / f"{what}-serial").exists():
-        command(folder, *WORDS[what], "-o", f"{what}-serial", "--threads", "1")
+    """What is there is not computed again."""
+    command(folder, *WORDS[what], "-o", f"{what}-serial", "--threads", "1")
 
 
 def numbers(value: Any) -> Any:
