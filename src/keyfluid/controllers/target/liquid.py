@@ -6,14 +6,19 @@ rho* is the target's signed distance, D the longest side of the domain, T the se
 at rest in a potential lies along one of its levels. So the liquid comes to rest where its surface has one value of
 rho* everywhere, and with the target's volume that is the target's own surface: the levels of k rho* do what gravity's
 do in a glass. Gravity is taken away meanwhile. In one pass; what the liquid can't do in time it has not done.
+
+A keyframe that follows the one before within DENSE_GAP seconds, as in a hold or an animation, has that one's T: the
+liquid is almost there, and 1 / T^2 of a single frame would tear it apart.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
+from keyfluid.controllers.target.settings import DENSE_GAP
 from keyfluid.controllers.turns import Turn, acting, turns
 from keyfluid.errors import SceneError
 from keyfluid.fields import Field
@@ -36,6 +41,7 @@ class LiquidTarget:
         self.problem, self.fluid = problem, problem.fluid.steps(problem)
         self.strength, self.damping = strength, damping
         self.turns = turns(keys, problem.frames, release)
+        self._seconds = seconds_of(self.turns, problem.fps)
         self._kept: tuple[Turn, int, Field] | None = None
 
     @property
@@ -55,7 +61,7 @@ class LiquidTarget:
         turn = acting(self.turns, frame)
         if turn is None or turn.blend == 0:
             return self.fluid.advance(state, clock)
-        seconds = max(turn.frames, 1) / self.problem.fps
+        seconds = self._seconds[turn]
         pull = turn.blend * self.strength * _PULL * max(self.problem.grid.size) / seconds**2
         damp = turn.blend * self.damping * _DAMP / seconds
         # Attenuated over the step exactly: a large c dt must not turn the velocity round.
@@ -75,3 +81,12 @@ class LiquidTarget:
             rise = -subtract_gradient(at_rest, rho.array)
             self._kept = (turn, at, rise.like(np.ascontiguousarray(rise.data)))
         return self._kept[2]
+
+
+def seconds_of(plan: Sequence[Turn], fps: float) -> dict[Turn, float]:
+    """T of each turn."""
+    found: dict[Turn, float] = {}
+    for turn in plan:
+        own = max(turn.frames, 1) / fps
+        found[turn] = next(reversed(found.values())) if found and own <= DENSE_GAP else own
+    return found
