@@ -5,7 +5,7 @@
 
 Each is computed without a cluster, by one worker and by two, as whole commands from start to exit; then all arrays of
 all frames and all numbers of all results are compared. --folder keeps the runs, and what is there of the serial one,
-which --serial alone makes, is not computed again. It needs the extra `cluster`, two cores, and nothing else at work on them.
+which --serial alone makes, is not computed again. It needs the extra `cluster`, two cores, and nothing else at work.
 """
 
 from __future__ import annotations
