@@ -113,6 +113,10 @@ def content(folder: Path) -> list[Any]:
 
 def measure(folder: Path, what: str) -> None:
     serial(folder, what)
+    # Where the serial run was there already, kernels may not be compiled.
+    command(
+        folder, "run", f"{what}.toml", "--set", "control.iterations=1", "-o", "warm", "--overwrite", "--threads", "1"
+    )
     before = content(folder / f"{what}-serial")
     taken = {}
     for workers in (1, 2):
