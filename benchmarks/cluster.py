@@ -1,18 +1,15 @@
 """What a cluster costs: time per empty task, memory of the scheduler, and bytes through it per window.
 
-    python benchmarks/cluster.py            the three numbers, on a cluster of this machine with two workers
-    python benchmarks/cluster.py kills      ten workers killed at random in the middle of windows: the same bits?
-    python benchmarks/cluster.py speed      a wedge of 12 and a film of 8 windows by one worker and by two: wall times
+    python benchmarks/cluster.py    the three numbers, on a cluster of this machine with two workers
 
-It needs the extra `cluster`. Bytes are counted by a relay between the client and the scheduler, in both directions; the
-scheduler sends a task on to one worker, so about as many go to and from workers.
+How much faster two workers are: cluster_speed.py; what happens when processes are killed: cluster_kills.py; what is
+said when something else is wrong: cluster_faults.py. All need the extra `cluster`. Bytes are counted by a relay between
+the client and the scheduler, in both directions; the scheduler sends a task on to one worker, so about as many go to
+and from workers.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import random
 import select
 import signal
 import socket
@@ -28,12 +25,9 @@ from pathlib import Path
 import psutil
 from distributed import Client
 
-import keyfluid
-from keyfluid.cluster import dask_crew
 from keyfluid.cluster.dask_cluster import connected
 from keyfluid.cluster.session import Session
 from keyfluid.io import container
-from keyfluid.io.run.layout import CREW
 from keyfluid.runs.run import run_problem
 from keyfluid.scenes import load_scene
 from keyfluid.scenes.build.problem import build
@@ -51,12 +45,12 @@ center = [{0.4 + 0.05 * (number % 4)}, {0.6 - 0.04 * (number % 3)}]
 FILM = f"""
 name = "film"
 [domain]
-resolution = {{resolution}}
+resolution = 32
 [time]
 frames = 64
 fps = 10
 [smoke]
-initial = {{{{ shape = "disk", center = [0.4, 0.4], radius = 0.2 }}}}
+initial = {{ shape = "disk", center = [0.4, 0.4], radius = 0.2 }}
 {KEYS}
 [output]
 vdb = false
@@ -66,30 +60,12 @@ size = 32
 method = "spectral"
 schedule = "shooting"
 span = 8
-iterations = {{iterations}}
+iterations = 3
 cutoff = 5
 coarse = 0
-rounds = {{rounds}}
+rounds = 2
 """
 """Eight windows in a layer."""
-
-SOLVED = range(24)
-"""Windows of a film with two rounds, eight, nine, and nine in the closing, without the last two."""
-
-WEDGE = """
-name = "wedge"
-[domain]
-resolution = 48
-[time]
-frames = 80
-[smoke]
-initial = { shape = "disk", center = [0.4, 0.5], radius = 0.2 }
-buoyancy = 1.0
-[output]
-vdb = false
-video = false
-size = 64
-"""
 
 
 @contextmanager
@@ -171,7 +147,7 @@ def traffic(folder: Path) -> None:
     with cluster(folder, 2) as (address, certificates, _):
         relay = Relay(int(address.rpartition(":")[2]))
         with connected(f"tls://127.0.0.1:{relay.port}", certificates) as found:
-            problem = build(load_scene(FILM.format(resolution=32, iterations=3, rounds=2)))
+            problem = build(load_scene(FILM))
             began, idle = relay.count, time.monotonic()
             run_problem(problem, folder / "traffic", elsewhere=found)
             seconds = time.monotonic() - idle
@@ -186,76 +162,10 @@ def bits(folder: Path) -> list[dict[str, bytes]]:
     return [{name: array.tobytes() for name, array in arrays.items()} for arrays in frames]
 
 
-def kills(folder: Path, count: int) -> None:
-    """Workers killed at random while they solve a window."""
-    scene = load_scene(FILM.format(resolution=16, iterations=4, rounds=2))
-    keyfluid.run(scene, folder / "serial", threads=1)
-    chance, killed, begun = random.Random(5), [], []
-    answer = Session.answer
-
-    def noted(self: Session, ticket: object) -> object:
-        begun.append(self.begun_by(ticket))  # type: ignore[arg-type]
-        return answer(self, ticket)  # type: ignore[arg-type]
-
-    Session.answer = noted  # type: ignore[method-assign,assignment]
-    dask_crew.LOOK = 0.01  # type: ignore[attr-defined]
-    moments = sorted(chance.sample(SOLVED, count))
-
-    def kill_one() -> bool:
-        if len(killed) < count and len(begun) >= moments[len(killed)]:
-            time.sleep(chance.uniform(0, 0.1))
-            at_work = [path.read_text().split() for path in (folder / "run" / CREW).glob("*/*.by")]
-            pids = [int(words[-1]) for words in at_work if words and psutil.pid_exists(int(words[-1]))]
-            if pids:
-                killed.append(chance.choice(pids))
-                os.kill(killed[-1], signal.SIGKILL)
-        return False
-
-    with cluster(folder, 2) as (address, certificates, _), connected(address, certificates) as found:
-        run_problem(build(scene), folder / "run", should_stop=kill_one, elsewhere=found)
-    Session.answer = answer  # type: ignore[method-assign]
-    repeats = sum(len(workers) - 1 for workers in begun)
-    same = bits(folder / "run") == bits(folder / "serial")
-    print(f"{len(killed)} workers killed, {len(begun)} windows, {repeats} begun again; bit-identical: {same}")
-
-
-def speed(folder: Path) -> None:
-    """One worker and two, the same work."""
-    wedge = folder / "wedge.toml"
-    wedge.write_text(WEDGE)
-    film = folder / "film.toml"
-    film.write_text(FILM.format(resolution=32, iterations=6, rounds=8))
-    values = "smoke.vorticity=0,1,2,3,4,5,6,7,8,9,10,11"
-    taken: dict[tuple[str, int], float] = {}
-    for workers in (1, 2):
-        with cluster(folder, workers) as (address, certificates, _):
-            more = ["--cluster", address, "--certificates", str(certificates)]
-            for name, words in (("wedge", ["wedge", str(wedge), values]), ("film", ["run", str(film)])):
-                for attempt in ("warm", "timed"):
-                    place = ["-o", str(folder / f"{name}{workers}{attempt}")]
-                    began = time.perf_counter()
-                    subprocess.run(
-                        [sys.executable, "-m", "keyfluid", *words, *place, *more], check=True, capture_output=True
-                    )
-                    taken[name, workers] = time.perf_counter() - began
-    for name in ("wedge", "film"):
-        one, two = taken[name, 1], taken[name, 2]
-        print(f"{name}: {one:.1f} s by one worker, {two:.1f} s by two, {two / one:.2f} of it")
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", default="cost", choices=["cost", "kills", "speed"])
-    parser.add_argument("--kills", type=int, default=10)
-    chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="keyfluid-") as folder:
-        if chosen.what == "cost":
-            overhead(Path(folder))
-            traffic(Path(folder))
-        elif chosen.what == "kills":
-            kills(Path(folder), chosen.kills)
-        else:
-            speed(Path(folder))
+        overhead(Path(folder))
+        traffic(Path(folder))
 
 
 if __name__ == "__main__":

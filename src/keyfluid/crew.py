@@ -11,6 +11,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -28,11 +29,22 @@ Answer = Callable[[Any, Callable[[], bool]], object]
 the job, and where it gave up."""
 
 
+Follow = Callable[[int, Any], Sequence[Any]]
+"""Called with each answer and its task's place: tasks that can be done now, before all that wait."""
+
+
+def nothing_follows(place: int, answer: Any) -> Sequence[Any]:
+    return ()
+
+
 class Crew(Protocol):
     """Workers that wait for tasks."""
 
-    def finished(self, tasks: Sequence[object]) -> Iterator[tuple[int, Any]]:
-        """(place of the task, its answer) as tasks are done; a task's KeyfluidError is its answer."""
+    def finished(self, tasks: Sequence[object], follow: Follow = nothing_follows) -> Iterator[tuple[int, Any]]:
+        """(place of the task, its answer) as tasks are done; a task's KeyfluidError is its answer.
+
+        Tasks that follow have the places after the others, in the order in which they were given.
+        """
         ...
 
     def dismiss(self) -> None:
@@ -50,11 +62,11 @@ class Hire(Protocol):
     def __call__(self, module: str, check: Callable[[], None], job: object = None) -> Crew: ...
 
 
-def answers(crew: Crew, tasks: Sequence[object]) -> Iterator[Any]:
+def answers(crew: Crew, tasks: Sequence[object], follow: Follow = nothing_follows) -> Iterator[Any]:
     """What the workers answer, in the order of the tasks; raises the KeyfluidError that one of them met."""
     early: dict[int, Any] = {}
     following = 0
-    for place, answer in crew.finished(tasks):
+    for place, answer in crew.finished(tasks, follow):
         early[place] = answer
         while following in early:
             ready = early.pop(following)
@@ -81,6 +93,7 @@ class LocalCrew:
         for _ in range(count):
             self._idle.put(self._start())
         self._threads = ThreadPoolExecutor(count)
+        self._waiting: deque[tuple[int, object]] = deque()
 
     def _start(self) -> subprocess.Popen[bytes]:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
@@ -93,18 +106,20 @@ class LocalCrew:
             self._uninformed.add(process)
         return process
 
-    def finished(self, tasks: Sequence[object]) -> Iterator[tuple[int, Any]]:
+    def finished(self, tasks: Sequence[object], follow: Follow = nothing_follows) -> Iterator[tuple[int, Any]]:
         done: SimpleQueue[tuple[int, Any]] = SimpleQueue()
 
-        def ask(place: int, task: object) -> None:
+        def ask() -> None:
+            place, task = self._waiting.popleft()
             try:
                 done.put((place, self._ask(task)))
             except Exception as error:
                 done.put((place, error))
 
-        for place, task in enumerate(tasks):
-            self._threads.submit(ask, place, task)
-        left = len(tasks)
+        self._waiting.extend(enumerate(tasks))
+        for _ in tasks:
+            self._threads.submit(ask)
+        given = left = len(tasks)
         while left:
             try:
                 found = done.get(timeout=LOOK)
@@ -113,7 +128,11 @@ class LocalCrew:
                 continue
             if isinstance(found[1], Exception) and not isinstance(found[1], KeyfluidError):
                 raise found[1]
-            left -= 1
+            more = list(enumerate(follow(*found), given))
+            self._waiting.extendleft(reversed(more))
+            for _ in more:
+                self._threads.submit(ask)
+            given, left = given + len(more), left + len(more) - 1
             yield found
 
     def _ask(self, task: object) -> object:

@@ -53,6 +53,20 @@ def threads() -> int:
 
 
 @contextmanager
+def as_many_threads_as_processes() -> Iterator[None]:
+    """Run kernels that have plenty to do, even on a small grid, on all the cores that processes could use."""
+    import numba
+
+    settings: Any = numba.config
+    before = numba.get_num_threads()
+    numba.set_num_threads(max(before, min(processes(), settings.NUMBA_NUM_THREADS)))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
+
+
+@contextmanager
 def one_thread_below(least: int, count: int) -> Iterator[None]:
     """Run kernels on one thread where there are fewer than `least` values: one is done before two have met."""
     import numba

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from browser import Browser
 from keyfluid.cli.wedge import Order, Score
-from keyfluid.cli.wedge_drawn import DrawnRun, best_first, shown_frame, write_sheet
+from keyfluid.cli.wedge_drawn import Look, best_first, shown_frame, write_sheet
 from keyfluid.cli.wedge_page import wedge_page
 from keyfluid.errors import KeyfluidError
 from keyfluid.runs.pictures import Painter
@@ -37,7 +38,8 @@ size = 32
 
 
 def drawn_of(results, order=None):
-    return {label: DrawnRun.of(result, None, order or Order(), 100_000) for label, result in results.items()}
+    look = Look(None, order or Order(), 100_000)
+    return {label: look.drawn(result, Path(label)) for label, result in results.items()}
 
 
 def captions_of(drawn):

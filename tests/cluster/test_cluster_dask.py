@@ -169,6 +169,45 @@ def test_a_wedge_has_the_same_bits_and_its_faults(started, monkeypatch, capsys, 
     assert not (tmp_path / "there" / CREW).exists()
 
 
+WINDS = [f"smoke.initial.velocity=[{speed},0.0]" for speed in (0.1, 0.2)]
+
+
+def wedge_on(started, tmp_path, frames):
+    """A wedge of two on the cluster, as a command that is under way."""
+    path, folder = tmp_path / "free.toml", tmp_path / "w"
+    path.write_text(FREE.replace("frames = 3", f"frames = {frames}"))
+    where = ("--cluster", started.address, "--certificates", started.certificates)
+    words = keyfluid("wedge", path, f"{WINDS[0]},{WINDS[1].partition('=')[2]}", "-o", folder, *where)
+    client = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: len(list(folder.glob("*/frames/0002.npz"))) == 2 or client.poll() is not None, "both variants")
+    return path, folder, client
+
+
+def test_a_worker_killed_in_a_variant_costs_what_it_had_not_saved(started, tmp_path):
+    path, folder, client = wedge_on(started, tmp_path, 80)
+    log = min((folder / CREW).glob("*/*.by"))
+    os.kill(int(log.read_text().split()[1]), signal.SIGKILL)
+    wait_until(lambda: not log.exists() or log.read_text().count("\n") == 2, "another worker")
+    assert client.communicate()[0] is None
+    assert client.returncode == 0
+    for wind, variant in zip(WINDS, sorted(folder.glob("smoke*"))):
+        alone = package.run(path, tmp_path / wind, overrides=[wind], threads=1)
+        assert bits(variant) == bits(alone.folder)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "terminated"])
+def test_an_interrupted_wedge_leaves_idle_workers(started, cluster, tmp_path, number):
+    _, folder, client = wedge_on(started, tmp_path, 4000)
+    below = descendants(client.pid)
+    client.send_signal(number)
+    said = client.communicate()[1]
+    assert client.returncode == 130
+    assert "to continue, give the same command again" in said
+    wait_until(lambda: not any(cluster._client.processing().values()), "workers that give up")
+    assert not [process for process in below if alive(process)]
+    assert not (folder / CREW).exists()
+
+
 def test_a_method_without_windows_is_refused(cluster, tmp_path):
     problem = build(load_scene(SHOOTING, ["control.schedule=sequence"]))
     with pytest.raises(KeyfluidError, match=r'--cluster: one run is spread .* only with control.schedule = "shooting"'):
@@ -211,7 +250,7 @@ def test_a_worker_that_would_change_bits_gets_no_work(started, cluster, tmp_path
     assert not (tmp_path / "run").exists()
 
 
-def test_a_folder_that_workers_do_not_see(cluster, monkeypatch, tmp_path):
+def test_a_folder_that_workers_do_not_see(started, cluster, monkeypatch, tmp_path):
     """The nonce on the worker's side is another one, as in a folder of the same name on its own disk."""
     write = Session.__init__
 
@@ -223,6 +262,14 @@ def test_a_folder_that_workers_do_not_see(cluster, monkeypatch, tmp_path):
     with pytest.raises(KeyfluidError, match=r"can't see .*/run, or sees another folder there; choose one"):
         run_on(cluster, tmp_path / "run")
     assert not (tmp_path / "run").exists()
+    (tmp_path / "free.toml").write_text(FREE)
+    where = ("--cluster", started.address, "--certificates", started.certificates)
+    words = ("wedge", tmp_path / "free.toml", "smoke.vorticity=0,1", "-o", tmp_path / "w", *where)
+    monkeypatch.setattr(sys, "argv", ["keyfluid", *map(str, words)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    assert not (tmp_path / "w").exists()
 
 
 def test_few_bytes_of_a_window_go_through_the_scheduler(cluster, tmp_path, monkeypatch):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import builtins
+import os
 import re
+import signal
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from cluster_cases import FREE
+from cluster_cases import FREE, keyfluid
 
 from keyfluid.cli.main import main
 from keyfluid.cluster.addresses import require_address
@@ -71,9 +74,17 @@ def test_nothing_else_imports_dask():
     source = ROOT / "src" / "keyfluid"
     importers = {path.relative_to(source).as_posix() for path in source.rglob("*.py") if named.search(path.read_text())}
     assert {name.partition("/")[0] for name in importers} == {"cluster"}
-    program = "import sys, keyfluid.cli.main, keyfluid.cluster.variant, keyfluid.cli.wedge_board; print(*sys.modules)"
+    program = "import sys, keyfluid.cli.main, keyfluid.cli.wedge_task, keyfluid.cli.wedge_board; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert not {"dask", "distributed", "cryptography"} & set(loaded)
+
+
+def test_what_numba_may_use_counts_as_the_processor():
+    """Kernels without FMA have other bits, whatever the processor could do."""
+    program = "from keyfluid.io.run.fingerprint import processor; print(*processor()[1])"
+    chosen = {**os.environ, "NUMBA_CPU_FEATURES": "+avx,-fma"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=chosen)
+    assert done.stdout.split() == ["avx"]
 
 
 class TestWithDask:
@@ -93,6 +104,16 @@ class TestWithDask:
         assert time.monotonic() - began < 15
         assert not (tmp_path / "run").exists()
 
+    def test_somebody_who_takes_the_call_and_says_nothing(self, scene, tmp_path):
+        """As a scheduler that hangs does. A whole command: it must end, too."""
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+            words = keyfluid("run", scene, "-o", tmp_path / "run", "--cluster", address)
+            done = subprocess.run(words, capture_output=True, text=True, timeout=90)
+        assert done.returncode == 2
+        assert re.fullmatch(r"keyfluid: --cluster \S+: did not answer in 5 s; check [^\n]+\n", done.stderr)
+        assert not (tmp_path / "run").exists()
+
     def test_certificates(self, monkeypatch, capsys, scene, tmp_path):
         """Missing ones, then those of another cluster; and both are not replaced."""
         from cluster_cases import Started
@@ -110,7 +131,7 @@ class TestWithDask:
             began = time.monotonic()
             assert "refused the certificate" in fault_of(monkeypatch, capsys, *words, cluster.address)
             plain = cluster.address.replace("tls://", "tcp://")
-            assert "--cluster tcp://" in fault_of(monkeypatch, capsys, *words, plain)
+            assert "hung up; check the address" in fault_of(monkeypatch, capsys, *words, plain)
             assert time.monotonic() - began < 15
         finally:
-            assert not cluster.end(), "processes were left behind"
+            assert not cluster.end(signal.SIGTERM), "processes were left behind"

@@ -117,6 +117,15 @@ def test_a_run_and_its_pictures_through_openjd(monkeypatch, capsys, scene, tmp_p
     assert len(list((tmp_path / "run" / "png").glob("*.png"))) == 4
 
 
+def test_of_a_scene_with_upres_the_film_is_drawn(monkeypatch, capsys, scene):
+    keyed = FREE + "[[keyframe]]\nframe = 3\nshape = 'disk'\n[control]\nmethod = 'spectral'\n[upres]\nfactor = 2\n"
+    scene.write_text(keyed)
+    code, out, err = command(monkeypatch, capsys, "farm", scene, "--openjd")
+    assert code == 0, err
+    draw = json.loads(out)["steps"][1]["script"]["actions"]["onRun"]["args"]
+    assert draw[:2] == ["render", "{{Param.Output}}/upres"]
+
+
 def test_a_faulty_wedge_makes_no_job(monkeypatch, capsys, scene):
     code, _, err = command(monkeypatch, capsys, "farm", scene, "smoke.buoyancy=1,x", "--openjd")
     assert code == 2

@@ -16,12 +16,14 @@ import pytest
 from keyframe_scenes import problem_of
 
 import keyfluid
+from keyfluid.controllers.optimised.closing import Closing
 from keyfluid.controllers.optimised.layers import plan_layers
 from keyfluid.controllers.optimised.settings import SearchNumbers
-from keyfluid.controllers.optimised.window_task import WindowJob, WindowTask
+from keyfluid.controllers.optimised.window_task import WindowFound, WindowJob, WindowTask
 from keyfluid.controllers.optimised.windows import Window
 from keyfluid.controllers.optimised.workers import solving
 from keyfluid.controls import Timing
+from keyfluid.crew import LocalCrew
 from keyfluid.errors import KeyfluidError, WorkerDied
 from shooting_scene import shooting_scene
 from waiting import wait_until
@@ -115,6 +117,38 @@ def workers():
         if parent == os.getpid() and (b"keyfluid.controllers.optimised.workers" in command or command == [b""]):
             found.add(int(stat.parent.name))
     return found
+
+
+def test_the_closing_begins_before_the_last_round_has_ended():
+    """A window is closed once it and the next one are solved and the one before is closed, each of them once."""
+    layer = [Window(0, 2), Window(2, 4), Window(4, 6)]
+    solved, closed = ([WindowFound(np.full(1, i), {0: {}, 2: {}, 4: {}, 6: {}}) for i in range(3)] for _ in range(2))
+    closing = Closing(layer, [], [], lambda *given: given)
+    assert closing.follow(1, solved[1]) == []
+    ((window, start, goal, guess),) = closing.follow(0, solved[0])
+    assert (window, start, guess) == (layer[0], None, solved[0].vector)
+    assert goal.state is solved[1].states[2]
+    assert closing.follow(2, solved[2]) == [], "the first one is at work"
+    ((window, start, goal, _),) = closing.follow(3, closed[0])
+    assert window == layer[1]
+    assert start is closed[0].states[2]
+    assert goal.state is solved[2].states[4]
+    ((window, start, goal, _),) = closing.follow(4, closed[1])
+    assert (window, goal) == (layer[2], None)
+    assert closing.follow(5, closed[2]) == []
+
+
+def test_what_follows_comes_first(monkeypatch, tmp_path):
+    (tmp_path / "crew_doubler.py").write_text("from keyfluid.crew import serve\nserve(lambda task, _: 2 * task)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    crew = LocalCrew("crew_doubler", 1, lambda: None)
+    try:
+        found = list(crew.finished([1, 2, 3], lambda place, answer: [10] if place == 0 else []))
+    finally:
+        crew.dismiss()
+    assert found[0] == (0, 2)
+    assert sorted(found) == [(0, 2), (1, 4), (2, 6), (3, 20)]
+    assert found.index((3, 20)) < found.index((2, 6))
 
 
 def test_a_fault_in_a_process_is_told():

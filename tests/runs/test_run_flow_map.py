@@ -10,7 +10,7 @@ import pytest
 from keyfluid.fields import Field
 from keyfluid.fluids.smoke.fluid import SmokeFluid
 from keyfluid.grid import Grid, Kind
-from keyfluid.runs.flow_map import FlowMap, transported
+from keyfluid.runs.flow_map import Carried, FlowMap
 
 
 def test_a_rotation_takes_every_path_to_its_place():
@@ -41,6 +41,13 @@ def problem(grid, start, sources=()):
     return SimpleNamespace(
         grid=grid, fps=10.0, densities={"density": start}, sources=list(sources), fluid=SmokeFluid(viscosity=0.0)
     )
+
+
+def transported(of, field, steps):
+    carried = Carried(of, field)
+    for step in steps:
+        carried.back(*step)
+    return carried.density()
 
 
 @pytest.mark.parametrize("side", ["periodic", "open"])

@@ -30,6 +30,7 @@ def farm(
     Paths in it are relative to the folder of the template: save it in the folder where you give this command.
     """
     from keyfluid.errors import KeyfluidError
+    from keyfluid.runs.upres import film_folder
     from keyfluid.runs.wedge import Wedge
     from keyfluid.scenes import load_scene
 
@@ -45,7 +46,9 @@ def farm(
         steps = _wedge_steps([*changes, *sets], len(variants))
     else:
         folder = output or Path("out") / loaded.name
-        steps = _run_steps(sets, loaded.time.frames, chunk)
+        drawn = Path("{{Param.Output}}")
+        drawn = film_folder(drawn) if loaded.upres is not None else drawn
+        steps = _run_steps(sets, loaded.time.frames, chunk, drawn)
     print(json.dumps(_template(loaded.name, scene, folder, steps), indent=2))
 
 
@@ -79,12 +82,12 @@ def _wedge_steps(words: Sequence[str], count: int) -> list[dict[str, Any]]:
     ]
 
 
-def _run_steps(words: Sequence[str], frames: int, chunk: int) -> list[dict[str, Any]]:
-    """The run in one task, then its frames as PNGs in several."""
+def _run_steps(words: Sequence[str], frames: int, chunk: int, drawn: Path) -> list[dict[str, Any]]:
+    """The run in one task, then its frames, or those of its finer film, as PNGs in several."""
     base = ["run", "{{Param.Scene}}", *words, "-o", "{{Param.Output}}", "--threads", "{{Param.Threads}}", "--continue"]
     ranges = [f"{first}-{min(first + chunk - 1, frames)}" for first in range(0, frames + 1, chunk)]
     parts = {"name": "Frames", "type": "STRING", "range": ranges}
-    draw = ["render", "{{Param.Output}}", "--frames", "{{Task.Param.Frames}}"]
+    draw = ["render", drawn.as_posix(), "--frames", "{{Task.Param.Frames}}"]
     return [_step("Simulate", base), _step("Render", draw, after="Simulate", parameter=parts)]
 
 

@@ -89,10 +89,8 @@ def run(
         ended = run_scene(loaded, folder, threads, overwrite, as_json, watched, elsewhere)
     finish(*ended, as_json)
     if loaded.upres is not None:
-        from keyfluid.runs.upres import film_folder, upres_scene
-
         with faults_too(as_json):
-            film = run_scene(upres_scene(folder), film_folder(folder), threads, True, as_json)
+            film = run_film(folder, threads, as_json)
         finish(*film, as_json)
 
 
@@ -160,7 +158,7 @@ def demo(
 
 def is_there(folder: Path, scene: Scene) -> bool:
     """Whether a folder holds the run of a scene, finished or not."""
-    from keyfluid.cluster.variant import variant_state
+    from keyfluid.cli.wedge_task import variant_state
 
     return variant_state(folder, scene) != "new"
 
@@ -241,6 +239,13 @@ def run_scene(
         watch = lambda place: SceneWatch(problem, path, overrides, place)  # noqa: E731
     with StopSwitch().armed() as stop, Display(as_json) as display:
         return run_problem(problem, folder, overwrite, display, stop, watch, plan, announce, elsewhere), folder
+
+
+def run_film(folder: Path, threads: int | None, as_json: bool) -> tuple[RunResult, Path]:
+    """Make the finer film of a finished run with [upres], likewise."""
+    from keyfluid.runs.upres import film_folder, upres_scene
+
+    return run_scene(upres_scene(folder), film_folder(folder), threads, True, as_json)
 
 
 def finish(result: RunResult, folder: Path, as_json: bool) -> None:

@@ -8,7 +8,20 @@ from typing import Annotated
 import typer
 
 from keyfluid.cli.json_lines import faults_too
-from keyfluid.cli.run_commands import Json, Out, Overwrite, Preview, Set, Threads, finish, previewed, run_scene
+from keyfluid.cli.run_commands import (
+    Continue,
+    Json,
+    Out,
+    Overwrite,
+    Preview,
+    Set,
+    Threads,
+    finish,
+    is_there,
+    previewed,
+    resume,
+    run_scene,
+)
 
 
 def upres(
@@ -26,6 +39,7 @@ def upres(
     preview: Preview = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
+    continue_: Continue = False,
 ) -> None:
     """Film a solved run again on a finer grid: its long waves, and free short ones."""
     from keyfluid.runs.upres import upres_scene
@@ -33,4 +47,9 @@ def upres(
     with faults_too(as_json):
         scene = previewed(upres_scene(folder, factor, set_ or (), polish), preview)
         place = output or folder.absolute().parent / scene.name
+        there = continue_ and is_there(place, scene)
+    if there:
+        resume(place, threads=threads, as_json=as_json)
+        return
+    with faults_too(as_json):
         finish(*run_scene(scene, place, threads, overwrite, as_json), as_json)

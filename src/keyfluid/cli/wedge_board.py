@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from keyfluid.cli.wedge import Order
-from keyfluid.cli.wedge_drawn import DrawnRun, best_first, write_sheet
+from keyfluid.cli.wedge_drawn import DrawnRun, Look, best_first, write_sheet
 from keyfluid.cli.wedge_page import film_budget, wedge_page
-from keyfluid.cluster.variant import variant_state
+from keyfluid.cli.wedge_task import shown_folder, variant_state
 from keyfluid.io.atomic import write_whole
 from keyfluid.io.run.owned import OwnedFolder
-from keyfluid.runs.run import RunResult, open_run
+from keyfluid.runs.run import open_run
 from keyfluid.runs.wedge import Wedge
 from keyfluid.scenes import Scene
 
@@ -43,19 +43,24 @@ class Board:
     _took: float = 0.0
     _written: float = -float("inf")
 
-    def look(self) -> None:
+    def take_finished(self) -> None:
         """Take what the folder holds: finished runs, and lines of those that failed."""
         for label, entry in _entries(self.path / TABLE).items():
             if label in self.scenes and entry.get("status") == "failed" and label not in self.drawn:
                 self.faults[label] = str(entry.get("error", ""))
         for label, scene in self.scenes.items():
             if label not in self.drawn and variant_state(self.path / label, scene) == "finished":
-                self.take(label, open_run(self.path / label))
+                place = shown_folder(Path(label), scene)
+                self.take(label, self.look.drawn(open_run(self.path / place), place))
 
-    def take(self, label: str, run: RunResult) -> None:
+    def take(self, label: str, run: DrawnRun) -> None:
         """A run that has finished."""
         self.faults.pop(label, None)
-        self.drawn[label] = DrawnRun.of(run, self.frame, self.order, film_budget(len(self.scenes)))
+        self.drawn[label] = run
+
+    @property
+    def look(self) -> Look:
+        return Look(self.frame, self.order, film_budget(len(self.scenes)))
 
     @property
     def waiting(self) -> list[str]:

@@ -13,12 +13,24 @@ import typer
 
 from keyfluid.cli.cluster_options import Certificates, ClusterAddress, Insecure, maybe_cluster
 from keyfluid.cli.json_lines import faults_too
-from keyfluid.cli.run_commands import Json, Out, Overwrite, Preview, SceneFile, Set, Threads, previewed, run_scene
+from keyfluid.cli.run_commands import (
+    Json,
+    Out,
+    Overwrite,
+    Preview,
+    SceneFile,
+    Set,
+    Threads,
+    previewed,
+    run_film,
+    run_scene,
+)
 
 if TYPE_CHECKING:
     from keyfluid.cli.progress import StopSwitch
     from keyfluid.cli.wedge_board import Board
-    from keyfluid.cluster.dask_cluster import Cluster
+    from keyfluid.cli.wedge_drawn import DrawnRun
+    from keyfluid.crew import Hire
     from keyfluid.io.run.owned import OwnedFolder
     from keyfluid.runs.run import RunResult
     from keyfluid.scenes import Scene
@@ -67,11 +79,12 @@ def wedge(
             _run_one(board, list(board.scenes)[only], threads, overwrite, as_json)
             return
         with maybe_cluster(cluster, certificates, insecure) as elsewhere, owned_folder(board.path, "wedge") as owned:
+            hire = elsewhere.hiring_in(owned) if elsewhere is not None else None
             if not overwrite:
-                board.look()
+                board.take_finished()
                 board.faults.clear()
             board.refresh(owned, last=True)
-            whole = _run_all(board, owned, threads, jobs, elsewhere, overwrite, as_json)
+            whole = _run_all(board, owned, threads, jobs, hire, overwrite, as_json)
             board.refresh(owned, last=True)
     end(board, whole, as_json)
 
@@ -113,7 +126,7 @@ def _run_all(
     owned: OwnedFolder,
     threads: int | None,
     jobs: int,
-    cluster: Cluster | None,
+    hire: Hire | None,
     overwrite: bool,
     as_json: bool,
 ) -> bool:
@@ -122,10 +135,10 @@ def _run_all(
     from keyfluid.cli.wedge_lines import tell
 
     todo = {label: board.scenes[label] for label in board.waiting}
-    if jobs == 1 and cluster is None:
+    if jobs == 1 and hire is None:
         ends = _here(board, todo, threads, overwrite, as_json)
     else:
-        ends = _by_crew(board, todo, owned, threads, jobs, cluster, overwrite, as_json, StopSwitch())
+        ends = _by_crew(board, todo, threads, jobs, hire, overwrite, as_json, StopSwitch())
     with closing(ends):
         for label, end in ends:
             if end is None:
@@ -141,10 +154,10 @@ def _run_all(
 
 def _here(
     board: Board, todo: Mapping[str, Scene], threads: int | None, overwrite: bool, as_json: bool
-) -> Generator[tuple[str, RunResult | str | None], None, None]:
+) -> Generator[tuple[str, DrawnRun | str | None], None, None]:
     """One after the other in this process: (label, the run, why it failed, or None if it was stopped)."""
     from keyfluid.cli.wedge_lines import announce
-    from keyfluid.cluster.variant import one_line
+    from keyfluid.cli.wedge_task import one_line, shown_folder
     from keyfluid.errors import KeyfluidError
 
     for label, scene in todo.items():
@@ -152,19 +165,23 @@ def _here(
         print(f"{label}:", file=sys.stderr)
         try:
             result = _run_variant(board.path / label, scene, threads, overwrite, as_json)
+            drawn = board.look.drawn(result, shown_folder(Path(label), scene)) if result.finished else None
         except (KeyfluidError, OSError, MemoryError) as error:
             yield label, one_line(error)
             continue
-        yield label, result if result.finished else None
+        yield label, drawn
 
 
 def _run_variant(folder: Path, scene: Scene, threads: int | None, overwrite: bool, as_json: bool) -> RunResult:
     from keyfluid.cli.progress import Display, StopSwitch
-    from keyfluid.cluster.variant import variant_state
+    from keyfluid.cli.wedge_task import variant_state
     from keyfluid.runs.run import resume
 
     if overwrite or variant_state(folder, scene) == "new":
-        return run_scene(scene, folder, threads, overwrite, as_json)[0]
+        result = run_scene(scene, folder, threads, overwrite, as_json)[0]
+        if scene.upres is None or not result.finished:
+            return result
+        return run_film(folder, threads, as_json)[0]
     with StopSwitch().armed() as stop, Display(as_json) as display:
         return resume(folder, threads=threads, progress=display, should_stop=stop)
 
@@ -172,21 +189,19 @@ def _run_variant(folder: Path, scene: Scene, threads: int | None, overwrite: boo
 def _by_crew(
     board: Board,
     todo: Mapping[str, Scene],
-    owned: OwnedFolder,
     threads: int | None,
     jobs: int,
-    cluster: Cluster | None,
+    hire: Hire | None,
     overwrite: bool,
     as_json: bool,
     stop: StopSwitch,
-) -> Generator[tuple[str, RunResult | str | None], None, None]:
+) -> Generator[tuple[str, DrawnRun | str | None], None, None]:
     """By processes of this machine or of a cluster, as they finish; otherwise likewise."""
     from keyfluid.cli.wedge_lines import announce
-    from keyfluid.cluster.variant import MODULE, Variant
+    from keyfluid.cli.wedge_task import MODULE, Failed, Variant
     from keyfluid.controllers.shell import Stopped
     from keyfluid.crew import Crew, LocalCrew
     from keyfluid.errors import KeyfluidError
-    from keyfluid.runs.run import open_run
 
     def check() -> None:
         if stop.pressed:
@@ -195,21 +210,18 @@ def _by_crew(
     if not todo:
         return
     labels = list(todo)
-    tasks = [Variant(todo[label], str((board.path / label).absolute()), threads or 1, overwrite) for label in labels]
+    folders, look = [str((board.path / label).absolute()) for label in labels], board.look
+    tasks = [Variant(todo[label], folder, threads or 1, overwrite, look) for label, folder in zip(labels, folders)]
     with stop.armed():
-        crew: Crew
-        if cluster is None:
-            crew = LocalCrew(MODULE, min(jobs, len(tasks)), check)
-        else:
-            crew = cluster.hiring_in(owned)(MODULE, check)
+        crew: Crew = LocalCrew(MODULE, min(jobs, len(tasks)), check) if hire is None else hire(MODULE, check)
         # Processes of this machine take the tasks in their order; what a cluster does with them is not known here.
         begins = iter(labels)
         try:
-            for label in islice(begins, jobs if cluster is None else len(labels)):
+            for label in islice(begins, jobs if hire is None else len(labels)):
                 announce(board, label, as_json)
             for place, end in crew.finished(tasks):
-                fault = str(end) if isinstance(end, KeyfluidError) else end.fault
-                yield labels[place], open_run(board.path / labels[place]) if fault is None else fault
+                fault = str(end) if isinstance(end, KeyfluidError) else end.fault if isinstance(end, Failed) else None
+                yield labels[place], end if fault is None else fault
                 for label in islice(begins, 1):
                     announce(board, label, as_json)
         except Stopped:
@@ -221,8 +233,8 @@ def _by_crew(
 def _run_one(board: Board, label: str, threads: int | None, overwrite: bool, as_json: bool) -> None:
     """One variant, as a farm runs it: others may run at the same time, so the wedge's folder is locked only briefly."""
     from keyfluid.cli.wedge_lines import fail, tell
+    from keyfluid.cli.wedge_task import variant_state
     from keyfluid.cli.writable import owned_folder
-    from keyfluid.cluster.variant import variant_state
 
     with owned_folder(board.path, "wedge", _WAIT) as owned:
         if not (board.path / "wedge.json").exists():
@@ -237,7 +249,7 @@ def _run_one(board: Board, label: str, threads: int | None, overwrite: bool, as_
                 board.faults[label] = end
     fault = board.faults.get(label)
     with owned_folder(board.path, "wedge", _WAIT) as owned:
-        board.look()
+        board.take_finished()
         if fault is None:
             board.faults.pop(label, None)
         board.refresh(owned, last=True)

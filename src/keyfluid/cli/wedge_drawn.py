@@ -26,14 +26,40 @@ _WIDEST, _MOST_PIXELS = 8, 4096
 """Tiles beside each other for a single key, and the widest that a grid of two keys may become, pixels."""
 
 
+@dataclass(frozen=True)
+class Look:
+    """How the runs of a wedge are drawn. frame: to compare; budget: bytes of a film."""
+
+    frame: int | None
+    order: Order
+    budget: int
+
+    def drawn(self, run: RunResult, place: Path) -> DrawnRun:
+        """place: of the run, in the wedge's folder"""
+        problem, shown = run.problem, shown_frame(run.problem, self.frame)
+        return DrawnRun(
+            place=place.as_posix(),
+            metrics=run.metrics,
+            score=Score.of(run.metrics, shown),
+            number=self.order.number(run.metrics, shown),
+            picture=Painter(problem, _TILE).frame(run.frames, shown),
+            film=_film(run, shown, self.budget),
+            steady=not (problem.solids.move or (problem.grid.dim == 3 and problem.scene.camera.orbit)),
+            fps=problem.fps,
+            last=problem.frames,
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class DrawnRun:
     """A finished run: its numbers, the frame that is compared, and its film, small.
 
+    place: its folder, in that of the wedge
     number: the one that variants are sorted by
     steady: whether camera and obstacles stand still
     """
 
+    place: str
     metrics: Result
     score: Score
     number: float | None
@@ -42,21 +68,6 @@ class DrawnRun:
     steady: bool
     fps: float
     last: int
-
-    @classmethod
-    def of(cls, run: RunResult, frame: int | None, order: Order, budget: int) -> DrawnRun:
-        """budget: bytes of the film"""
-        problem, shown = run.problem, shown_frame(run.problem, frame)
-        return cls(
-            metrics=run.metrics,
-            score=Score.of(run.metrics, shown),
-            number=order.number(run.metrics, shown),
-            picture=Painter(problem, _TILE).frame(run.frames, shown),
-            film=_film(run, shown, budget),
-            steady=not (problem.solids.move or (problem.grid.dim == 3 and problem.scene.camera.orbit)),
-            fps=problem.fps,
-            last=problem.frames,
-        )
 
     def line(self, order: Order) -> str:
         """Its scores, and the number that it is sorted by where they do not include it."""

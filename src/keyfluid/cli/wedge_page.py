@@ -81,7 +81,7 @@ def _tile(wedge: Wedge, label: str, screen: str, run: DrawnRun | None, caption: 
     if score.error is not None and score.iou is not None:
         numbers = f' data-error="{exact(score.error)}" data-overlap="{exact(score.iou)}"'
     text = f'<span class="values">{escape(words)}</span><span class="open">report</span>'
-    link = f'<a href="{quote(label)}/{REPORT}" title="{escape(words, quote=True)}">{text}</a>'
+    link = f'<a href="{quote(run.place)}/{REPORT}" title="{escape(words, quote=True)}">{text}</a>'
     return (
         f'<div class="tile{" best" * best}"{numbers}>{screen}<p class="name">{link}</p>'
         f'<p class="score">{escape(caption)}</p></div>'

@@ -8,7 +8,6 @@ at_work.py       what a worker does with a task
 dask_crew.py     a crew of Dask workers
 dask_cluster.py  a connection to a cluster, and the checks before it is given work
 start.py         a cluster on this machine
-variant.py       one run of a wedge as a task
 
 Only files whose names begin with `dask_`, `at_work.py`, `certificates.py` and `start.py` need the extra `cluster`, and
 they import it inside functions or are imported when somebody asks for a cluster.

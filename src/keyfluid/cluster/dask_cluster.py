@@ -7,12 +7,13 @@ import logging
 import ssl
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from keyfluid.cluster.addresses import is_encrypted, require_address
 from keyfluid.cluster.certificates import INSTALL, certificates_folder, security
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from keyfluid.cluster.at_work import WorkerReport
+
+_Found = TypeVar("_Found")
 
 _CONNECT, _REPORT = 5.0, 60.0
 """Seconds for the scheduler to answer, and for all workers to say what they are: new ones import first."""
@@ -73,23 +76,13 @@ class Cluster:
         """What each worker says of itself; those that are at work answer too."""
         from keyfluid.cluster.at_work import report
 
-        found: dict[str, Any] = {}
-        failed: list[BaseException] = []
-
-        def ask() -> None:
-            try:
-                found.update(self._client.run(report, folder, nonce, on_error="return"))
-            except BaseException as error:
-                failed.append(error)
-
-        asking = threading.Thread(target=ask, daemon=True)
-        asking.start()
-        asking.join(_REPORT)
-        if asking.is_alive() or failed:
-            reason = f" ({type(failed[0]).__name__})" if failed else ""
+        try:
+            found = _within(_REPORT, partial(self._client.run, report, folder, nonce, on_error="return"))
+        except (Exception, asyncio.CancelledError) as error:
+            reason = f" ({type(error).__name__})" if not isinstance(error, TimeoutError) else ""
             raise KeyfluidError(
                 f"--cluster {self.address}: a worker did not answer in {_REPORT:.0f} s{reason}; restart the cluster"
-            )
+            ) from None
         for worker, answer in found.items():
             if isinstance(answer, BaseException):
                 raise KeyfluidError(
@@ -143,9 +136,10 @@ def _client(address: str, secure: Any) -> Client:
     import dask
     from distributed import Client
 
+    began = time.monotonic()
     with dask.config.set({"distributed.comm.timeouts.connect": _CONNECT}):
         try:
-            asyncio.run(_try(address, secure))
+            _within(_CONNECT, lambda: asyncio.run(_try(address, secure)))
             return Client(address, security=secure, timeout=_CONNECT, set_as_default=False, direct_to_workers=False)
         except (OSError, TimeoutError) as error:
             if _is_about_certificates(error):
@@ -153,12 +147,17 @@ def _client(address: str, secure: Any) -> Client:
                     f"--cluster {address}: refused the certificate; give the folder of the cluster's own one with "
                     "--certificates"
                 ) from None
+            if time.monotonic() - began < _CONNECT / 2:
+                raise KeyfluidError(
+                    f"--cluster {address}: hung up; check the address, a cluster with TLS has one with tls://"
+                ) from None
             raise KeyfluidError(
                 f"--cluster {address}: did not answer in {_CONNECT:.0f} s; check the address, and whether the cluster "
                 "runs"
             ) from None
         except (Exception, MemoryError):  # whatever Dask makes of bytes that it does not know
-            raise KeyfluidError(f"--cluster {address}: is not a scheduler of Dask; check the address") from None
+            kind = "with TLS" if secure is not None else "without TLS"
+            raise KeyfluidError(f"--cluster {address}: is not a scheduler of Dask {kind}; check the address") from None
 
 
 def _is_about_certificates(error: BaseException | None) -> bool:
@@ -167,11 +166,35 @@ def _is_about_certificates(error: BaseException | None) -> bool:
     return error is not None
 
 
+def _within(seconds: float, do: Callable[[], _Found]) -> _Found:
+    """What a function gives; raises TimeoutError if it takes longer, and leaves it behind.
+
+    Dask has limits of its own, but waits for ever to say goodbye to somebody who took the call and says nothing.
+    """
+    found: list[_Found] = []
+    failed: list[BaseException] = []
+
+    def doing() -> None:
+        try:
+            found.append(do())
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=doing, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if failed:
+        raise failed[0]
+    if not found:
+        raise TimeoutError
+    return found[0]
+
+
 async def _try(address: str, secure: Any) -> None:
     from distributed.comm import connect
 
     arguments = secure.get_connection_args("client") if secure is not None else {}
-    comm = await connect(address, timeout=_CONNECT, **arguments)
+    comm = await connect(address, timeout=_CONNECT - 1, **arguments)
     comm.abort()
 
 

@@ -7,6 +7,7 @@ if no worker is left, or if the scheduler is gone, the run stops with one line a
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from keyfluid.cluster.at_work import StrangeWorker, do
 from keyfluid.cluster.session import Session, Ticket
-from keyfluid.crew import LOOK
+from keyfluid.crew import LOOK, Follow, nothing_follows
 from keyfluid.errors import KeyfluidError, WorkerDied
 from keyfluid.io.run.owned import OwnedFolder
 
@@ -42,25 +43,40 @@ class DaskCrew:
         self._has_job = job is not None
         self._futures: dict[Future, tuple[int, Ticket]] = {}
         self._counted = self._staffed = time.monotonic()
+        self._workers = 0
         if job is not None:
             self._session.put_job(job)
 
-    def finished(self, tasks: Sequence[object]) -> Iterator[tuple[int, Any]]:
+    def finished(self, tasks: Sequence[object], follow: Follow = nothing_follows) -> Iterator[tuple[int, Any]]:
         done: SimpleQueue[Future] = SimpleQueue()
-        for place, task in enumerate(tasks):
-            ticket = self._session.put(self._module, task, self._has_job)
-            future = self._client.submit(do, ticket, key=f"keyfluid-{ticket.nonce}-{ticket.name}", pure=False)
-            self._futures[future] = place, ticket
-            future.add_done_callback(done.put)
+        given, waiting = len(tasks), deque(enumerate(tasks))
+        self._count_workers()
+
+        def give() -> None:
+            """One to each worker, and no more: what follows goes to whoever is free first."""
+            while waiting and len(self._futures) < max(1, self._workers):
+                place, task = waiting.popleft()
+                ticket = self._session.put(self._module, task, self._has_job)
+                future = self._client.submit(do, ticket, key=f"keyfluid-{ticket.nonce}-{ticket.name}", pure=False)
+                self._futures[future] = place, ticket
+                future.add_done_callback(done.put)
+
+        give()
         while self._futures:
             try:
                 future = done.get(timeout=LOOK)
             except Empty:
                 self._check()
                 self._look_after()
+                give()
                 continue
             place, ticket = self._futures.pop(future)
-            yield place, self._answer(future, ticket)
+            answer = self._answer(future, ticket)
+            more = list(enumerate(follow(place, answer), given))
+            waiting.extendleft(reversed(more))
+            given += len(more)
+            give()
+            yield place, answer
 
     def dismiss(self) -> None:
         with suppress(Exception):  # the scheduler may be gone
@@ -99,15 +115,17 @@ class DaskCrew:
         """Raise if nobody is left to answer."""
         if self._client.status != "running":
             raise self._gone()
-        now = time.monotonic()
-        if now - self._counted < _COUNT_EVERY:
-            return
-        self._counted = now
-        with suppress(OSError, TimeoutError):  # the client sees by itself that the scheduler is gone
-            if self._client.nthreads():
-                self._staffed = now
-        if now - self._staffed > NO_WORKERS:
+        if time.monotonic() - self._counted >= _COUNT_EVERY:
+            self._count_workers()
+        if time.monotonic() - self._staffed > NO_WORKERS:
             raise WorkerDied(f"{self._named}: has had no workers for {NO_WORKERS:.0f} s; start some")
+
+    def _count_workers(self) -> None:
+        self._counted = time.monotonic()
+        with suppress(OSError, TimeoutError):  # the client sees by itself that the scheduler is gone
+            self._workers = len(self._client.nthreads())
+            if self._workers:
+                self._staffed = self._counted
 
     def _gone(self) -> WorkerDied:
         return WorkerDied(f"{self._named}: the scheduler is gone; start it again or leave out --cluster")

@@ -48,6 +48,7 @@ def start(workers: int, port: int = 0, certificates: Path | None = None, insecur
                 dashboard_address=None,
                 memory_limit=0,
                 silence_logs=logging.CRITICAL + 1,
+                preload="keyfluid.cluster.at_work",  # imported before the first task
             )
         except OSError as error:
             raise KeyfluidError(f"--port {port}: can't be used: {error.strerror or error}; choose another") from None

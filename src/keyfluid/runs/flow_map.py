@@ -12,7 +12,6 @@ dissipates is thinner by exp(-k t), t the time since it was given.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 
@@ -59,25 +58,36 @@ class FlowMap:
         return out.reshape(self.grid.cells)
 
 
-def transported(problem: Problem, field: str, steps: Iterable[tuple[float, float, Field]]) -> np.ndarray:
-    """The density of `field` after the steps, given from the last to the first: (time, seconds, velocity)."""
-    paths, left = FlowMap(problem.grid), 1.0
-    gained = np.zeros(problem.grid.cells)
-    share = np.ones(problem.grid.cells)
-    sources = [source for source in problem.sources if source.field == field]
-    for time, seconds, velocity in steps:
-        paths.back(velocity, seconds)
+class Carried:
+    """The density of a field at a frame, followed back step by step."""
+
+    BYTES_PER_CELL = 40
+
+    def __init__(self, problem: Problem, field: str) -> None:
+        self._problem, self._field = problem, field
+        self._paths, self._left = FlowMap(problem.grid), 1.0
+        self._gained = np.zeros(problem.grid.cells)
+        self._share = np.ones(problem.grid.cells)
+        self._sources = [source for source in problem.sources if source.field == field]
+
+    def back(self, time: float, seconds: float, velocity: Field) -> None:
+        """Follow it back by the step that began at `time`."""
+        problem = self._problem
+        self._paths.back(velocity, seconds)
         growth = Air(dissipation=problem.fluid.dissipation).growth(seconds)
-        for source in reversed(sources):
+        for source in reversed(self._sources):
             if not source.start <= time * problem.fps + 1e-6 < source.stop:
                 continue
-            inside = paths.read(source.mask)
+            inside = self._paths.read(source.mask)
             if source.rate is not None:
-                gained += left * share * inside * source.rate * growth
+                self._gained += self._left * self._share * inside * source.rate * growth
             elif source.density is not None:
-                gained += left * share * inside * source.density
-                share *= 1 - inside
-        left *= math.exp(-problem.fluid.dissipation * seconds)
-    return gained + left * share * paths.read(
-        problem.fluid.amount(problem.densities[field].array, problem.grid.spacing)
-    )
+                self._gained += self._left * self._share * inside * source.density
+                self._share *= 1 - inside
+        self._left *= math.exp(-problem.fluid.dissipation * seconds)
+
+    def density(self) -> np.ndarray:
+        """What it is, once it has been followed to the start."""
+        problem = self._problem
+        start = problem.fluid.amount(problem.densities[self._field].array, problem.grid.spacing)
+        return self._gained + self._left * self._share * self._paths.read(start)

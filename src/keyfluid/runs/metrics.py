@@ -19,7 +19,7 @@ force_norm        sqrt(mean over time and volume of |f|^2), m/s^2, of each frame
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,8 +31,12 @@ from keyfluid.objectives.density import relative_error
 from keyfluid.objectives.velocity import root_mean_square
 from keyfluid.operators.project import relative_divergence
 from keyfluid.problem import FrameRecord, Keyframe, Problem, dissipated_name
-from keyfluid.runs.flow_map import transported
+from keyfluid.runs.flow_map import Carried
 from keyfluid.runs.frames import Frames
+from keyfluid.threads import as_many_threads_as_processes
+
+_TOGETHER = 256_000_000
+"""Bytes for keyframes that are carried back together."""
 
 
 def overlap(density: np.ndarray, key: Keyframe) -> float:
@@ -55,15 +59,15 @@ def score_keyframes(problem: Problem, frames: Frames, until: int) -> list[dict[s
 
     Carrying the start takes time: of the frames of an animated target only the last has a transported_iou.
     """
-    entries = []
-    last = {key.path: key.frame for key in problem.keyframes if key.frame <= until}
-    for key in problem.keyframes:
-        if key.frame > until:
-            continue
+    entries, keys = [], [key for key in problem.keyframes if key.frame <= until]
+    last = {key.path: key.frame for key in keys}
+    known = _last_carrier(frames, until)
+    carriable = [key for key in keys if key.frame == last[key.path] and key.frame <= known]
+    with as_many_threads_as_processes():
+        carried = _transported(problem, frames, carriable)
+    for key in keys:
         reached = frames[key.frame].densities[key.field]
-        ratio, iou = mass_ratio(reached, key), None
-        if key.frame == last[key.path] and _carriers_known(frames, key.frame):
-            iou = overlap(transported(problem, key.field, _steps_back(frames, key.frame)), key)
+        ratio = mass_ratio(reached, key)
         entries.append(
             {
                 "frame": key.frame,
@@ -73,7 +77,7 @@ def score_keyframes(problem: Problem, frames: Frames, until: int) -> list[dict[s
                 "mass_ratio": ratio,
                 **problem.fluid.score(key, ratio),
                 "bound": key.bound,
-                "transported_iou": iou,
+                "transported_iou": carried.get(id(key)),
             }
         )
     return entries
@@ -95,19 +99,31 @@ def score_others(problem: Problem, frames: Frames, until: int) -> dict[str, list
     return found
 
 
-def _carriers_known(frames: Frames, last: int) -> bool:
-    """An edited film may have none: the run it begins with had no keyframes."""
-    return all(frames.store.meta(index)["carrier_seconds"] for index in range(1, last + 1))
+def _last_carrier(frames: Frames, until: int) -> int:
+    """The frame up to which velocities are known. An edited film may have none: the run it begins with had no keys."""
+    found = (index for index in range(1, until + 1) if not frames.store.meta(index)["carrier_seconds"])
+    return next(found, until + 1) - 1
 
 
-def _steps_back(frames: Frames, last: int) -> Iterator[tuple[float, float, Field]]:
-    """(time, seconds, velocity) of the steps that led to a frame, from the last to the first."""
-    for index in range(last, 0, -1):
-        frame = frames[index]
-        time = frame.meta["time"]
-        for seconds, velocity in reversed(frame.carriers):
-            time -= seconds
-            yield time, seconds, velocity
+def _transported(problem: Problem, frames: Frames, keys: Sequence[Keyframe]) -> dict[int, float]:
+    """The transported_iou of keyframes, by identity. Each frame is read once for as many of them as memory allows."""
+    found: dict[int, float] = {}
+    together = max(1, _TOGETHER // (Carried.BYTES_PER_CELL * problem.grid.count))
+    ordered = sorted(keys, key=lambda key: -key.frame)
+    for first in range(0, len(ordered), together):
+        waiting, under_way = ordered[first : first + together], []
+        for index in range(waiting[0].frame, 0, -1):
+            while waiting and waiting[0].frame == index:
+                key = waiting.pop(0)
+                under_way.append((key, Carried(problem, key.field)))
+            frame = frames[index]
+            time = frame.meta["time"]
+            for seconds, velocity in reversed(frame.carriers):
+                time -= seconds
+                for _, carried in under_way:
+                    carried.back(time, seconds, velocity)
+        found |= {id(key): overlap(carried.density(), key) for key, carried in under_way}
+    return found
 
 
 def next_errors(problem: Problem, index: int, densities: Mapping[str, np.ndarray]) -> list[tuple[str, float]]:

@@ -4,7 +4,7 @@
     round n       the windows of layer n mod 2, each from the state that the other layer has there and with its
                   forces, to the keyframes and to the other layer's state at its end, with a penalty that rises
     until         the jump from one window's end to the next one's start is below 1 %, or the rounds are used up
-    closing       the last layer once more, in order, each window from where the one before really ended
+    closing       the last layer once more, in order, each window from where the one before really ended (closing.py)
 
 The windows of a round do not depend on each other: they may be solved at once (workers.py), and only one of them has
 to be in memory. The goal at a window's end is ours: without it a window knows nothing of the keyframes after it, and
@@ -14,13 +14,14 @@ the layers keep undoing each other's work. After the closing the film is one sim
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from keyfluid.controllers.method import Workers
+from keyfluid.controllers.optimised.closing import Closing
 from keyfluid.controllers.optimised.edited import own_forces
 from keyfluid.controllers.optimised.evaluation import SHARE, Goal, memory_plan
 from keyfluid.controllers.optimised.forces import JoinedForces
@@ -45,9 +46,6 @@ AGREE = 0.01
 
 _PENALTY, _RISE = 1.0, 3.0
 """The penalty for missing the other layer's state in round 1, and its rise from round to round."""
-
-_CLOSING = 0.3
-"""The same in the closing, where the state at a window's end only says what the next window will find useful."""
 
 
 @dataclass(frozen=True)
@@ -87,15 +85,18 @@ class Shooting:
             return
         job, shell = WindowJob(self.problem, self.settings), self.shell
         with solving(job, self.workers, lambda: shell.stop_requested, shell.hire) as solve:
+            closed: Iterator[WindowFound] | None = None
             while not now.closing:
-                self._solve(before, now, solve)
+                after = Round(now.number + 1, [], now.number + 1 == self.settings.rounds)
+                found = self._solved(before, now, after, solve)
+                self._keep_left(before, now, found)
                 seam = self._seam(now)
                 self._tell(now, seam)
                 agreed = now.number > 0 and max(seam.density, seam.velocity) < AGREE
-                last = agreed or now.number + 1 == self.settings.rounds
-                before, now = now, Round(now.number + 1, [], last)
+                closed = found if after.closing else None
+                before, now = now, replace(after, closing=after.closing or agreed)
             assert before is not None
-            self._close(before, now, solve)
+            self._keep_left(before, now, closed or self._solved(None, before, now, solve))
             self._tell(now, self._seam(now))
         replay(self.problem, self.shell, self._forces(before, now.found), final=self.problem.frames)
 
@@ -103,27 +104,24 @@ class Shooting:
         """The closing is of the layer before it."""
         return self.layers[(of.number - of.closing) % 2]
 
-    def _solve(self, before: Round | None, now: Round, solve: Solver) -> None:
-        """What is left of a round: every window from the round before."""
-        windows = self._layer(now)[len(now.found) :]
-        if before is None:
-            tasks = [self._first_task(window) for window in windows]
-        else:
-            tasks = [self._task(before, now.number, window) for window in windows]
-        for window, found in zip(windows, solve(tasks)):
-            self._keep(before, now, window, found)
+    def _left(self, of: Round) -> list[Window]:
+        """The windows of a round that are not solved."""
+        return self._layer(of)[len(of.found) :]
 
-    def _close(self, before: Round, now: Round, solve: Solver) -> None:
-        """The last layer in order, each window from where the one before really ended."""
-        layer = self._layer(now)
-        for i in range(len(now.found), len(layer)):
-            goal = None
-            if i + 1 < len(layer):
-                # What the next window's forces were made for.
-                goal = Goal(before.found[i + 1].states[layer[i].last], _CLOSING)
-            start = now.found[i - 1].states[layer[i].first] if i > 0 else None
-            (found,) = solve([self._search(layer[i], start, goal, before.found[i].vector)])
-            self._keep(before, now, layer[i], found)
+    def _solved(self, before: Round | None, now: Round, after: Round, solve: Solver) -> Iterator[WindowFound]:
+        """What is left of a round, every window from the round before; then all of the closing, if it comes after."""
+        if before is None:
+            tasks = [self._first_task(window) for window in self._left(now)]
+        else:
+            tasks = [self._task(before, now.number, window) for window in self._left(now)]
+        if not after.closing:
+            return solve(tasks)
+        closing = Closing(self._layer(now), now.found, after.found, self._search)
+        return solve(tasks or closing.ready(), closing.follow)
+
+    def _keep_left(self, before: Round | None, now: Round, found: Iterator[WindowFound]) -> None:
+        for window in self._left(now):
+            self._keep(before, now, window, next(found))
 
     def _first_task(self, window: Window) -> WindowTask:
         start = keyframes_at_rest(self.problem, window.first) if window.first > self.layers[0][0].first else None

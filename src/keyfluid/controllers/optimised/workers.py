@@ -8,14 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Protocol
 
 from keyfluid.controllers.optimised.window_task import WindowFound, WindowJob, WindowTask, solve
 from keyfluid.controllers.shell import Stopped
-from keyfluid.crew import Answer, Crew, Hire, LocalCrew, answers, serve
+from keyfluid.crew import Answer, Crew, Follow, Hire, LocalCrew, answers, nothing_follows, serve
 
 MODULE = "keyfluid.controllers.optimised.workers"
 
-Solver = Callable[[Sequence[WindowTask]], Iterator[WindowFound]]
+
+class Solver(Protocol):
+    """Solves tasks, and those that follow from what they found, in this order."""
+
+    def __call__(self, tasks: Sequence[WindowTask], follow: Follow = nothing_follows) -> Iterator[WindowFound]: ...
 
 
 @contextmanager
@@ -26,7 +32,7 @@ def solving(job: WindowJob, count: int, stop: Callable[[], bool], hire: Hire | N
     hire: gets workers elsewhere instead
     """
     if hire is None and count <= 1:
-        yield lambda tasks: (solve(job, task, stop) for task in tasks)
+        yield partial(_one_by_one, job, stop)
         return
 
     def check() -> None:
@@ -35,9 +41,19 @@ def solving(job: WindowJob, count: int, stop: Callable[[], bool], hire: Hire | N
 
     crew: Crew = LocalCrew(MODULE, count, check, job) if hire is None else hire(MODULE, check, job)
     try:
-        yield lambda tasks: answers(crew, tasks)
+        yield partial(answers, crew)
     finally:
         crew.dismiss()
+
+
+def _one_by_one(
+    job: WindowJob, stop: Callable[[], bool], tasks: Sequence[WindowTask], follow: Follow = nothing_follows
+) -> Iterator[WindowFound]:
+    waiting = list(tasks)
+    for place, task in enumerate(waiting):  # which grows
+        found = solve(job, task, stop)
+        waiting.extend(follow(place, found))
+        yield found
 
 
 class _Worker:

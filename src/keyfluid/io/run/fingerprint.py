@@ -170,9 +170,13 @@ def packages() -> dict[str, str]:
 
 
 def processor() -> tuple[str, tuple[str, ...]]:
-    """Its name, and its features that decide which instructions kernels use."""
+    """Its name, and its features that decide which instructions kernels use, as far as Numba may use them."""
     import llvmlite.binding as llvm
+    import numba
+    from numba.core.codegen import get_host_cpu_features
 
-    features = llvm.get_host_cpu_features()
-    name = f"{platform.machine()} {llvm.get_host_cpu_name()}"
-    return name, tuple(feature for feature in _FEATURES if features.get(feature))
+    settings: Any = numba.config
+    given = settings.CPU_FEATURES  # by NUMBA_CPU_FEATURES or NUMBA_CPU_NAME
+    used = set((get_host_cpu_features() if given is None else given).split(","))
+    name = f"{platform.machine()} {settings.CPU_NAME or llvm.get_host_cpu_name()}"
+    return name, tuple(feature for feature in _FEATURES if f"+{feature}" in used)

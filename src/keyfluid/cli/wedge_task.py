@@ -1,4 +1,7 @@
-"""One run of a wedge as a task: run it, continue it, or leave it alone because it has finished."""
+"""One run of a wedge as a task: run it, continue it, or leave it alone because it has finished; then draw it.
+
+Whoever ran it draws it: with many workers the pictures of 3D runs would otherwise wait for one process.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,18 @@ from pathlib import Path
 from typing import Literal
 
 from keyfluid import __version__
+from keyfluid.cli.wedge_drawn import DrawnRun, Look
 from keyfluid.crew import Answer, serve
 from keyfluid.errors import KeyfluidError
 from keyfluid.io.run.fingerprint import Fingerprint
 from keyfluid.io.run.owned import is_locked
 from keyfluid.io.run.run_folder import RunFolder
-from keyfluid.runs.run import resume, run
+from keyfluid.runs.run import open_run, resume, run
+from keyfluid.runs.upres import film_folder
 from keyfluid.scenes import Scene
 from keyfluid.scenes.build.inputs import hashed_scene
 
-MODULE = "keyfluid.cluster.variant"
+MODULE = "keyfluid.cli.wedge_task"
 
 _PATIENCE = 60.0
 """Seconds that a worker waits for the one before it to let go of a run."""
@@ -26,30 +31,39 @@ _PATIENCE = 60.0
 
 @dataclass(frozen=True, eq=False)
 class Variant:
-    """A run to make in a folder."""
+    """A run to make in a folder, and how to draw it."""
 
     scene: Scene
     folder: str
     threads: int
     overwrite: bool
+    look: Look
 
 
 @dataclass(frozen=True)
-class VariantEnd:
-    """How it ended; fault: why it failed, in one line."""
+class Failed:
+    """Why a run failed, in one line."""
 
-    fault: str | None = None
+    fault: str
 
 
 def variant_state(folder: Path, scene: Scene) -> Literal["new", "unfinished", "finished"]:
-    """What a folder holds of a scene's run."""
+    """What a folder holds of a scene's run, and of its film if the scene has [upres]."""
     try:
         found = RunFolder.find(folder)
     except KeyfluidError:
         return "new"
     if found.fingerprint is None or found.fingerprint.run != Fingerprint.of(hashed_scene(scene), __version__).run:
         return "new"
-    return "unfinished" if found.finished is None else "finished"
+    try:
+        return "unfinished" if RunFolder.find(shown_folder(folder, scene)).finished is None else "finished"
+    except KeyfluidError:
+        return "unfinished"
+
+
+def shown_folder(folder: Path, scene: Scene) -> Path:
+    """Where the frames are that a wedge shows of a run: its own, or those of its film."""
+    return film_folder(folder) if scene.upres is not None else folder
 
 
 def one_line(error: Exception) -> str:
@@ -66,15 +80,19 @@ def worker() -> Answer:
     return _answer
 
 
-def _answer(task: Variant, abandoned: Callable[[], bool]) -> VariantEnd | None:
+def _answer(task: Variant, abandoned: Callable[[], bool]) -> DrawnRun | Failed | None:
+    """None where it stopped because nobody waits."""
     try:
-        return VariantEnd() if _run(task, abandoned) else None
+        if not _run(task, abandoned):
+            return None
+        place = shown_folder(Path(task.folder), task.scene)
+        return task.look.drawn(open_run(place), place.relative_to(Path(task.folder).parent))
     except (KeyfluidError, OSError, MemoryError) as error:
-        return VariantEnd(one_line(error))
+        return Failed(one_line(error))
 
 
 def _run(task: Variant, abandoned: Callable[[], bool]) -> bool:
-    """Whether it has finished; not where it stopped because nobody waits."""
+    """Whether it has finished."""
     folder = Path(task.folder)
     deadline = time.monotonic() + _PATIENCE
     while is_locked(folder) and time.monotonic() < deadline and not abandoned():
@@ -90,6 +108,6 @@ def _run(task: Variant, abandoned: Callable[[], bool]) -> bool:
 
 if __name__ == "__main__":
     # Tasks name the classes of the imported module, not of __main__.
-    from keyfluid.cluster import variant
+    from keyfluid.cli import wedge_task
 
-    serve(variant.worker())
+    serve(wedge_task.worker())
