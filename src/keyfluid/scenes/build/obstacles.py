@@ -60,6 +60,11 @@ class MovingBody:
         path = self.obstacle.path
         return bool(np.any(self.obstacle.velocity or 0) or np.any(self.obstacle.spin) or (path and len(path) > 1))
 
+    @property
+    def rest_center(self) -> np.ndarray:
+        """Where its middle is at its first pose."""
+        return self._rest.center
+
     def pose(self, time: float) -> Pose:
         center = self._rest.center
         turn = np.eye(self.grid.dim)

@@ -20,7 +20,7 @@ def check(scene: Scene) -> list[SceneError]:
     """Every fault that shows without reading a file's content."""
     parts = (
         _domain, _fields, _bodies, _starts, *_OF_FLUIDS[scene.fluid.table], _sources, _obstacles, _keyframes, _pictures,
-        _flows, _edit, _upres, _camera, _grids,
+        _flows, _edit, _upres, _camera, _stage, _grids,
     )  # fmt: skip
     return [fault for part in parts for fault in part(scene)]
 
@@ -323,6 +323,11 @@ def _camera(scene: Scene) -> Iterator[SceneError]:
             yield SceneError("camera.position", "is the point it looks at; move it, or camera.look_at")
     if scene.light.direction is not None and not any(scene.light.direction):
         yield SceneError("light.direction", "is zero; give three numbers that point to the light")
+
+
+def _stage(scene: Scene) -> Iterator[SceneError]:
+    if scene.output.usd and not scene.output.vdb and scene.fluid.table == "smoke":
+        yield SceneError("output.usd", "refers to VDB files, and output.vdb is false; set it to true")
 
 
 def _grids(scene: Scene) -> Iterator[SceneError]:
