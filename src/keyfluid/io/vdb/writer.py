@@ -30,8 +30,8 @@ def write_vdb(
     """Write `grids` to one file; the file appears complete or not at all.
 
     Values are stored in single precision, or in half (`VdbGrid.half`). Active are the voxels of `VdbGrid.active`,
-    without it those that differ from the background; in a level set those strictly between -background and +background. The rest takes no
-    space. The same input gives the same bytes, the uuid included.
+    without it those that differ from the background; in a level set those strictly between -background and
+    +background. The rest takes no space. The same input gives the same bytes, the uuid included.
     """
     path = Path(path)
     names = [grid.name for grid in grids]
