@@ -27,8 +27,8 @@ test: $(READY)       ## the whole suite
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(READY)       ## style and types
-	$(BIN)/ruff check src tests benchmarks .ci docs/conf.py docs/_extensions
-	$(BIN)/ruff format --check --quiet src tests benchmarks .ci docs/conf.py docs/_extensions
+	$(BIN)/ruff check src tests benchmarks blender .ci docs/conf.py docs/_extensions
+	$(BIN)/ruff format --check --quiet src tests benchmarks blender .ci docs/conf.py docs/_extensions
 	$(BIN)/mypy
 
 package: $(READY)    ## wheel and sdist in dist, checked; the wheel tried in an empty environment
@@ -38,7 +38,7 @@ package: $(READY)    ## wheel and sdist in dist, checked; the wheel tried in an 
 $(BLENDER)/.ready: requirements-blender.lock
 	PYTHON=$(PYTHON) .ci/blender_env $(BLENDER)
 
-blender-env: $(BLENDER)/.ready  ## Blender and usd-core as oracles: 1.6 GB
+blender-env: $(BLENDER)/.ready  ## Blender and usd-core as oracles: 1.2 GB
 
 blender: $(READY)    ## the Blender extension: dist/keyfluid-blender-VERSION.zip, checked against Blender's rules
 	$(BIN)/python .ci/blender_package.py

@@ -2,8 +2,8 @@
 
 Grids (Houdini's names; `output.names = "blender"` in brackets, "both" has these grids twice): one fog volume per kind
 of smoke, `density` for the sum where there are several, with `Cd` [color] for their mixed colour; `temperature`, kelvin
-above the air around, where something is warm; `vel` [velocity], `force`, vectors at cell centres; `target` at keyframes. Of a liquid `surface`, a
-level set, in place of densities. 2D is a slab one voxel thick.
+above the air around, where something is warm; `vel` [velocity], `force`, vectors at cell centres; `target` at its
+frame. Of a liquid `surface`, a level set, in place of densities. 2D is a slab one voxel thick.
 The centre of cell i lies at (i + 1/2) dx; `output.up` turns the transform and the vectors about x.
 
 Active are the voxels with smoke above `output.threshold`; of vectors and colours also those that share a face with one,
