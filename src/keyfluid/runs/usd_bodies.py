@@ -1,7 +1,7 @@
 """Obstacles and targets of a run as USD meshes.
 
-A rigid obstacle is one mesh and, where it moves, a matrix for each frame. A target is the surface at half its peak
-density, a guide that is visible at its keyframe only.
+A rigid obstacle is one mesh and, where it moves, a matrix for each frame; one that deforms has points for each frame.
+A target is the surface at half its peak density, a guide that is visible at its keyframe only.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from keyfluid.io.usd import Prim, Samples
 from keyfluid.models.liquid import SURFACE
 from keyfluid.runs.vdb_files import turn_of
+from keyfluid.scenes.build.deforming import DeformingBody
 from keyfluid.scenes.build.obstacles import MovingBody
 from keyfluid.scenes.build.problem import BuiltScene
 from keyfluid.shapes import AnalyticShape
@@ -29,6 +30,9 @@ def obstacle_prims(problem: BuiltScene, indices: Sequence[int], code: Code, mate
     """One mesh per obstacle, named by its number in the scene."""
     turn, found = turn_of(problem), []
     for number, body in enumerate(problem.solids.bodies):
+        if isinstance(body, DeformingBody):
+            found.append(_deforming(f"obstacle_{number}", problem, body, indices, code).bind(material))
+            continue
         vertices, triangles = _rest_mesh(problem, body)
         prim = _mesh(f"obstacle_{number}", vertices @ turn.T, triangles).bind(material)
         if body.moves:
@@ -60,6 +64,19 @@ def _mesh(name: str, vertices: np.ndarray, triangles: np.ndarray) -> Prim:
     prim.set("point3f[] points", vertices)
     ends = np.array([vertices.min(axis=0), vertices.max(axis=0)]) if len(vertices) else np.zeros((2, 3))
     return prim.set("float3[] extent", ends)
+
+
+def _deforming(name: str, problem: BuiltScene, body: DeformingBody, indices: Sequence[int], code: Code) -> Prim:
+    """The surface of every frame."""
+    turn = turn_of(problem)
+    poses = {code(index): body.surface(index / problem.fps) for index in indices}
+    points = {time: vertices @ turn.T for time, (vertices, _) in poses.items()}
+    prim = Prim("Mesh", name).set("uniform token subdivisionScheme", "none")
+    prim.set("int[] faceVertexCounts", Samples({time: np.full(len(faces), 3) for time, (_, faces) in poses.items()}))
+    prim.set("int[] faceVertexIndices", Samples({time: faces.ravel() for time, (_, faces) in poses.items()}))
+    prim.set("point3f[] points", Samples(points))
+    ends = {time: np.array([each.min(axis=0), each.max(axis=0)]) for time, each in points.items()}
+    return prim.set("float3[] extent", Samples(ends))
 
 
 def _rest_mesh(problem: BuiltScene, body: MovingBody) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from keyfluid.errors import SceneError
 from keyfluid.scenes.schema.bodies import SolidBody
 from keyfluid.scenes.schema.check_air import check_air
-from keyfluid.scenes.schema.check_bodies import check_axes, check_body, check_run, check_turn
+from keyfluid.scenes.schema.check_bodies import check_axes, check_body, check_run, check_turn, is_animated
 from keyfluid.scenes.schema.faults import nearest
 from keyfluid.scenes.schema.liquid import LiquidInitial
 from keyfluid.scenes.schema.scene import MOST_TARGETS, KeyframeEntry, Scene, Source
@@ -185,6 +185,12 @@ def _obstacles(scene: Scene) -> Iterator[SceneError]:
         path = f"obstacle[{i}]"
         if isinstance(obstacle.spin, list) and scene.dimension == 2:
             yield SceneError(f"{path}.spin", "has three numbers; in 2D give one")
+        if is_animated(obstacle):
+            for key in ("velocity", "path", "spin"):
+                if getattr(obstacle, key):
+                    yield SceneError(
+                        f"{path}.{key}", "stands beside an animated mesh, which moves by itself; remove it"
+                    )
         if obstacle.path is None:
             continue
         for key in ("velocity", "center"):

@@ -156,7 +156,7 @@ class PathPoint(Table):
 
 
 class Obstacle(SolidBody):
-    """A solid: a shape or a mesh, still or moving."""
+    """A solid: a shape or a mesh, still, moving or deforming (a mesh sequence, or an animated glTF file)."""
 
     velocity: Vector | None = Field(default=None, description="it moves from its center at this velocity, m/s")
     path: Annotated[list[PathPoint], no_more_than(MOST_PLACES)] | None = Field(
