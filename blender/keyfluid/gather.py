@@ -54,7 +54,7 @@ def corner_of(domain: bpy.types.Object) -> tuple[Matrix, Vector]:
     return Matrix.Translation(place + rotation @ low) @ rotation.to_4x4(), high - low
 
 
-def film_of(scene: bpy.types.Scene, domain: bpy.types.Object, preview: bool = False) -> Film:
+def film_of(scene: bpy.types.Scene, domain: bpy.types.Object) -> Film:
     settings = domain.keyfluid_domain
     _, size = corner_of(domain)
     smoke = {"buoyancy": settings.buoyancy, "vorticity": settings.vorticity, "dissipation": settings.dissipation}

@@ -13,7 +13,7 @@ import bpy
 from . import session
 from .core import program
 from .core.job import Job
-from .core.messages import BUSY, NO_DOMAIN, NOTHING_TO_RESUME, Fault
+from .core.messages import BUSY, NOTHING_TO_RESUME, Fault
 from .core.scene_folder import SceneFolder
 from .core.toml_text import toml_text
 from .gather import bodies_of, domain_of, film_of, folder_of, frames_of
@@ -153,7 +153,7 @@ class KEYFLUID_OT_upres(Button):
         if _status(run) != "finished":
             raise Fault("There is no finished run to refine; press Run")
         words = ["upres", str(run), "--factor", str(domain.keyfluid_domain.upres_factor), "-o", str(fine)]
-        words += ["--set", f"name={domain_file_name(run)}"] + (["--overwrite"] if (fine / ".keyfluid").exists() else [])
+        words += ["--overwrite"] if (fine / ".keyfluid").exists() else []
         launch(domain, "upres", fine, words)
 
 
@@ -231,14 +231,6 @@ def _status(run: Path) -> str:
         return str(json.loads((run / "result.json").read_text(encoding="utf-8"))["status"])
     except (OSError, ValueError, KeyError):
         return ""
-
-
-def domain_file_name(run: Path) -> str:
-    """The name that the files of a run carry."""
-    files = sorted((run / "vdb").glob("*.vdb"))
-    if not files:
-        raise Fault(NO_DOMAIN)
-    return files[0].name.rsplit(".", 2)[0]
 
 
 CLASSES = (

@@ -128,7 +128,6 @@ class KeyfluidDomain(bpy.types.PropertyGroup):
     gathering: FloatProperty(name="Gathering", default=1.0, min=0.0, description="More is sharper and less natural")
     iterations: IntProperty(name="Iterations", default=0, min=0, description="Of the search, at most; 0: automatic")
     threads: IntProperty(name="Threads", default=0, min=0, description="0: automatic")
-    seed: IntProperty(name="Seed", default=0, min=0)
     upres_factor: IntProperty(name="Factor", default=2, min=2, max=16, description="Cells per axis, times the run's")
     solve_from: IntProperty(name="From frame", default=20, description="Frames up to this one are kept")
     video: BoolProperty(name="Film and report", default=False, description="keyfluid draws a film of its own too")

@@ -8,8 +8,8 @@ from pathlib import Path
 import bpy
 
 from .core.frames import sequence
-from .core.scene_folder import file_name
-from .gather import corner_of, frames_of
+from .core.scene_folder import run_name
+from .gather import corner_of
 
 OPTICAL_DEPTH = 40.0
 """Of full smoke as deep as the longest side of the domain."""
@@ -17,7 +17,7 @@ OPTICAL_DEPTH = 40.0
 
 def show_volume(domain: bpy.types.Object, run: Path) -> int:
     """The files of a run that are there so far; returns how many frames that is."""
-    files = sequence(run / "vdb", file_name(domain.name), "vdb")
+    files = sequence(run / "vdb", run_name(run), "vdb")
     if not files:
         return 0
     settings = domain.keyfluid_domain
@@ -72,8 +72,8 @@ def smoke_material(side: float) -> bpy.types.Material:
 
 def show_liquid(domain: bpy.types.Object, run: Path) -> bpy.types.Object | None:
     """The liquid's mesh of every frame, with its velocities, from the run's USD stage."""
-    name, settings = file_name(domain.name), domain.keyfluid_domain
-    stage = run / f"{name}.usda"
+    settings = domain.keyfluid_domain
+    stage = run / f"{run_name(run)}.usda"
     if not stage.is_file():
         return None
     if settings.liquid is not None and settings.liquid.name in bpy.data.objects:
@@ -134,7 +134,3 @@ def prepare_domain(domain: bpy.types.Object) -> None:
     """A domain is a frame, not a box that hides what is in it."""
     domain.display_type = "WIRE"
     domain.hide_render = True
-
-
-def has_run(domain: bpy.types.Object, run: Path) -> bool:
-    return bool(frames_of(domain).count) and (run / "scene.toml").is_file()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -137,7 +136,8 @@ def test_what_the_panel_says(archive: Path, tmp_path: Path) -> None:
 def keyfluid_program(folder: Path) -> Path:
     """The keyfluid under test as a program."""
     path = folder / "keyfluid"
-    paths = os.pathsep.join(str(entry) for entry in (ROOT / "src",))
-    path.write_text(f'#!/bin/sh\nPYTHONPATH="{paths}" exec "{sys.executable}" -m keyfluid "$@"\n', encoding="utf-8")
+    path.write_text(
+        f'#!/bin/sh\nPYTHONPATH="{ROOT / "src"}" exec "{sys.executable}" -m keyfluid "$@"\n', encoding="utf-8"
+    )
     path.chmod(0o755)
     return path

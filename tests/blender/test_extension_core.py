@@ -112,7 +112,7 @@ def test_what_it_writes_is_a_scene_that_keyfluid_builds(tmp_path: Path) -> None:
     assert (scene.name, scene.time.frames, scene.output.start_frame) == ("My_film", 4, 11)
     assert [(source.start, source.stop) for source in scene.source] == [(0, 1), (1, 2), (2, 3)]
     built = build(scene)
-    assert [key.frame for key in built.keyframes] == [4, 3] or sorted(key.frame for key in built.keyframes) == [3, 4]
+    assert sorted(key.frame for key in built.keyframes) == [3, 4]
     dx = built.grid.spacing
     start = built.densities["density"].array
     cells = (np.argwhere(start > 0.5) + 0.5) * dx
@@ -224,7 +224,7 @@ def started(folder: Path, mode: str, first: list[list[str]] | None = None, check
 def test_a_job_is_followed_without_waiting(tmp_path: Path) -> None:
     began = time.perf_counter()
     found = started(tmp_path, "wait")
-    assert not found.look() or True
+    found.look()
     assert time.perf_counter() - began < 2, "nothing waits for the process"
     job.wait(found, 20, lambda: found.fraction and found.stop())
     assert (found.state, found.message) == ("stopped", "stopped; press Resume to continue")

@@ -35,15 +35,13 @@ class Rigid:
 
 def at_rest(samples: Sequence[Sample], tolerance: float = 1e-6) -> bool:
     first = samples[0]
-    return all(_same(sample, first, tolerance) and _near(sample.placed, first.placed, tolerance) for sample in samples)
+    return all(_same(sample, first) and _near(sample.placed, first.placed, tolerance) for sample in samples)
 
 
 def rigid(samples: Sequence[Sample], tolerance: float = 1e-5) -> Rigid | None:
     """None where it deforms, or changes its size."""
     first = samples[0]
-    if not all(
-        _same(sample, first, tolerance) and _near(sample.vertices, first.vertices, tolerance) for sample in samples
-    ):
+    if not all(_same(sample, first) and _near(sample.vertices, first.vertices, tolerance) for sample in samples):
         return None
     turns = [_polar(sample.matrix[:3, :3]) for sample in samples]
     stretch = turns[0][1]
@@ -77,7 +75,7 @@ def euler_path(turns: Sequence[np.ndarray]) -> list[list[float]]:
     return found
 
 
-def _same(one: Sample, other: Sample, tolerance: float) -> bool:
+def _same(one: Sample, other: Sample) -> bool:
     return np.array_equal(one.triangles, other.triangles) and one.vertices.shape == other.vertices.shape
 
 

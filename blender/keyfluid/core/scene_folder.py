@@ -10,6 +10,7 @@ removed.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,7 +42,7 @@ class Body:
 
 @dataclass
 class Film:
-    """The rest of a scene. fluid: "smoke" or "liquid"; control, simulation: keys of these tables."""
+    """The rest of a scene. fluid: "smoke" or "liquid"; fluid_keys, control: keys of these tables."""
 
     name: str
     size: tuple[float, float, float]
@@ -207,6 +208,14 @@ def file_name(name: str) -> str:
     """A name of letters, digits, '-', '_' and '.', a letter or digit first, at most 60 characters."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", name)[:60].strip("._-")
     return plain or "object"
+
+
+def run_name(run: Path) -> str:
+    """The name that the files of a run carry; "" while there is no run."""
+    try:
+        return str(tomllib.loads((run / SCENE).read_text(encoding="utf-8")).get("name", ""))
+    except (OSError, ValueError):
+        return ""
 
 
 def image_density(
