@@ -101,7 +101,7 @@ def render(path: Path, frame: int) -> None:
     scene = bpy.context.scene
     scene.render.engine, scene.cycles.device, scene.cycles.samples = "CYCLES", "CPU", SAMPLES
     scene.cycles.use_denoising = True
-    scene.cycles.volume_step_rate = 1.0
+    scene.cycles.volume_bounces = 6  # smoke is white because light goes on in it
     scene.render.resolution_x = scene.render.resolution_y = SIZE
     scene.render.resolution_percentage = 100
     scene.render.threads_mode, scene.render.threads = "FIXED", 2

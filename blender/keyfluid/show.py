@@ -63,7 +63,7 @@ def smoke_material(side: float) -> bpy.types.Material:
     nodes.clear()
     output, volume = nodes.new("ShaderNodeOutputMaterial"), nodes.new("ShaderNodeVolumePrincipled")
     volume.location = (-300, 0)
-    volume.inputs["Color"].default_value = (0.75, 0.75, 0.75, 1.0)
+    volume.inputs["Color"].default_value = (0.95, 0.95, 0.95, 1.0)
     volume.inputs["Density"].default_value = OPTICAL_DEPTH / side
     volume.inputs["Anisotropy"].default_value = 0.25
     links.new(volume.outputs["Volume"], output.inputs["Volume"])
