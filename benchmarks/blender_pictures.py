@@ -32,7 +32,15 @@ def main() -> None:
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     environment["BLENDER_USER_RESOURCES"] = str(FOLDER / "settings")
     for kind in sys.argv[1:] or ("smoke", "liquid"):
-        command = [python, str(ROOT / "benchmarks" / "blender" / "film.py"), archive, program, FOLDER / kind, PICTURES, kind]
+        command = [
+            python,
+            str(ROOT / "benchmarks" / "blender" / "film.py"),
+            archive,
+            program,
+            FOLDER / kind,
+            PICTURES,
+            kind,
+        ]
         subprocess.run(list(map(str, command)), env=environment, check=True)
 
 

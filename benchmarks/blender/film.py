@@ -13,7 +13,7 @@ import bpy
 from mathutils import Vector
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "blender" / "oracles"))
-from blend_kit import box, follow, install  # noqa: E402
+from blend_kit import box, follow, install
 
 SIZE, SAMPLES = 256, 16
 FRAME = 30
@@ -113,7 +113,12 @@ def render(path: Path, frame: int) -> None:
 
 def picture_of_roles(path: Path, domain: bpy.types.Object) -> None:
     """What was set up: the domain's edges, and each role in a colour of its own."""
-    colours = {"SOURCE": (0.9, 0.45, 0.1), "START": (0.2, 0.5, 0.9), "OBSTACLE": (0.5, 0.5, 0.5), "KEYFRAME": (0.9, 0.75, 0.2)}
+    colours = {
+        "SOURCE": (0.9, 0.45, 0.1),
+        "START": (0.2, 0.5, 0.9),
+        "OBSTACLE": (0.5, 0.5, 0.5),
+        "KEYFRAME": (0.9, 0.75, 0.2),
+    }
     for item in bpy.context.scene.objects:
         if item.keyfluid.role in colours and item.type in ("MESH", "FONT"):
             paint(item, colours[item.keyfluid.role])

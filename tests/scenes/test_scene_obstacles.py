@@ -164,7 +164,7 @@ radius = 0.1
 
 
 def test_a_mesh_sequence_deforms_and_pushes(tmp_path):
-    """A box that grows along x: its faces move outwards at the speed of their vertices, its inside is what the files say."""
+    """A box that grows along x: its faces move outwards as their vertices do, its inside is what the files say."""
     for frame in range(3):
         box = trimesh.creation.box((0.3 + 0.1 * frame, 0.4, 0.4))
         box.export(tmp_path / f"box.{frame:04d}.ply")
