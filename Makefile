@@ -7,8 +7,9 @@ READY := $(VENV)/.ready
 PIP := python -m pip install --quiet --disable-pip-version-check
 TOOLS := .venv-tools
 DOCS := .venv-docs
+BLENDER := .venv-blender
 
-.PHONY: demo test lint package docs bench results torture torture-atheris lock audit clean
+.PHONY: demo test lint package blender blender-env docs bench results torture torture-atheris lock audit clean
 
 # Only what requirements.lock names, in the files whose hashes it lists; nothing is resolved or fetched beyond it.
 # ducc0 goes to a folder of its own, which only its tests look at: it is under the GPL, and changes the last bits.
@@ -26,12 +27,21 @@ test: $(READY)       ## the whole suite
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(READY)       ## style and types
-	$(BIN)/ruff check src tests benchmarks .ci docs/conf.py docs/_extensions
-	$(BIN)/ruff format --check --quiet src tests benchmarks .ci docs/conf.py docs/_extensions
+	$(BIN)/ruff check src tests benchmarks blender .ci docs/conf.py docs/_extensions
+	$(BIN)/ruff format --check --quiet src tests benchmarks blender .ci docs/conf.py docs/_extensions
 	$(BIN)/mypy
 
 package: $(READY)    ## wheel and sdist in dist, checked; the wheel tried in an empty environment
 	$(BIN)/python .ci/package.py
+
+# Blender as a Python module has an environment of its own, which only tests/blender and this check look at.
+$(BLENDER)/.ready: requirements-blender.lock
+	PYTHON=$(PYTHON) .ci/blender_env $(BLENDER)
+
+blender-env: $(BLENDER)/.ready  ## Blender and usd-core as oracles: 1.2 GB
+
+blender: $(READY)    ## the Blender extension: dist/keyfluid-blender-VERSION.zip, checked against Blender's rules
+	$(BIN)/python .ci/blender_package.py
 
 # The site has an environment of its own, so that those who only run or test keyfluid do not install Sphinx.
 $(DOCS)/.ready: requirements-docs.lock
@@ -62,6 +72,8 @@ lock:                ## the lock files again from pyproject.toml, with the newes
 	$(TOOLS)/bin/uv pip compile --quiet --no-config --upgrade --universal --python-version 3.11 --generate-hashes \
 	    --no-annotate --custom-compile-command "make lock" --extra docs --constraint requirements.lock \
 	    pyproject.toml --output-file requirements-docs.lock
+	printf 'bpy==4.5.*\nusd-core>=25.11\n' | $(TOOLS)/bin/uv pip compile --quiet --no-config --upgrade --python-version 3.11 \
+	    --generate-hashes --no-annotate --custom-compile-command "make lock" - --output-file requirements-blender.lock
 	rm -rf $(TOOLS)
 
 audit:               ## known advisories for the lock and the lower bounds (Error 1), or nobody to ask (Error 2)
@@ -88,4 +100,4 @@ torture-atheris: $(READY)  ## one reader under atheris, guided by coverage
 	PYTHONPATH=tests $(BIN)/python -m torture.atheris_entry $(READER) -max_total_time=$(SECONDS)
 
 clean:
-	rm -rf $(VENV) $(TOOLS) $(DOCS) out dist docs/_notebooks .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(TOOLS) $(DOCS) $(BLENDER) out dist docs/_notebooks .pytest_cache .mypy_cache .ruff_cache

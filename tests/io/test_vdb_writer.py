@@ -49,7 +49,7 @@ def test_cell_centres() -> None:
 def test_half_rounds_to_half(tmp_path: Path) -> None:
     data = patchy((20, 9, 12))
     first = (-3, -3, -3)
-    write_vdb(tmp_path / "a.vdb", [VdbGrid("density", data, first)], half=True)
+    write_vdb(tmp_path / "a.vdb", [VdbGrid("density", data, first, half=True)])
     (read,) = read_vdb(tmp_path / "a.vdb")
     assert np.array_equal(read.data, crop(data.astype(np.float16).astype(np.float32), first, read))
 
@@ -59,7 +59,7 @@ def test_values_equal_to_background_take_no_space(half: bool, tmp_path: Path) ->
     """0.1 is no half: the comparison must come before the rounding."""
     data = np.full((30, 20, 10), 0.1)
     data[17:20, 5, 5] = 7
-    write_vdb(tmp_path / "a.vdb", [VdbGrid("temperature", data, background=0.1)], half=half)
+    write_vdb(tmp_path / "a.vdb", [VdbGrid("temperature", data, background=0.1, half=half)])
     (read,) = read_vdb(tmp_path / "a.vdb")
     assert read.data.shape == (3, 1, 1)
     assert read.first_index == (17, 5, 5)
@@ -74,8 +74,8 @@ def sphere(size: int, radius: float, spacing: float) -> np.ndarray:
 @pytest.mark.parametrize("half", [False, True])
 def test_level_set(half: bool, tmp_path: Path) -> None:
     distance = sphere(70, 25, 0.1)
-    grid = VdbGrid("surface", distance, (-20, 5, 0), cell_transform(0.1), "level set", background=0.3)
-    write_vdb(tmp_path / "a.vdb", [grid], half=half)
+    grid = VdbGrid("surface", distance, (-20, 5, 0), cell_transform(0.1), "level set", background=0.3, half=half)
+    write_vdb(tmp_path / "a.vdb", [grid])
     (read,) = read_vdb(tmp_path / "a.vdb")
     width = np.float32(0.3)
     clamped = np.clip(crop(distance, grid.first_index, read).astype(np.float32), -width, width)
@@ -103,7 +103,7 @@ def test_level_set_inside_of_whole_nodes(tmp_path: Path) -> None:
 
 def test_empty_grid(tmp_path: Path) -> None:
     for half in (False, True):
-        write_vdb(tmp_path / "a.vdb", [VdbGrid("density", np.zeros((5, 6, 7)))], half=half)
+        write_vdb(tmp_path / "a.vdb", [VdbGrid("density", np.zeros((5, 6, 7)), half=half)])
         (read,) = read_vdb(tmp_path / "a.vdb")
         assert read.data.shape == (0, 0, 0)
     write_vdb(tmp_path / "a.vdb", [])
@@ -151,7 +151,7 @@ def test_wrong_input_leaves_nothing(grid: VdbGrid, message: str, tmp_path: Path)
 
 def test_half_overflow_and_equal_names(tmp_path: Path) -> None:
     with pytest.raises(KeyfluidError, match="65504"):
-        write_vdb(tmp_path / "a.vdb", [VdbGrid("a", np.full((2, 2, 2), 7e4))], half=True)
+        write_vdb(tmp_path / "a.vdb", [VdbGrid("a", np.full((2, 2, 2), 7e4), half=True)])
     with pytest.raises(KeyfluidError, match="different names"):
         write_vdb(tmp_path / "a.vdb", [VdbGrid("a", np.ones((1, 1, 1)))] * 2)
 

@@ -85,8 +85,8 @@ def test_z_up_turns_places_and_vectors_alike():
 
 
 def test_only_smoke_above_the_threshold_is_active(tmp_path):
-    """Values above it are unchanged; vectors and colours are there too, and in the voxels that share a face with it."""
-    result = keyfluid.run(SCENE, overrides=["time.frames=4", "keyframe[0].frame=4"])
+    """Values above it are unchanged in single precision; vectors and colours also lie in voxels that share a face."""
+    result = keyfluid.run(SCENE, overrides=["time.frames=4", "keyframe[0].frame=4", "output.half=false"])
     frame, level = result.frames[1], 1e-3
     found = read_back(result, tmp_path)
     every = np.zeros(result.problem.grid.cells, bool)
@@ -106,10 +106,29 @@ def test_only_smoke_above_the_threshold_is_active(tmp_path):
 
 
 def test_without_a_threshold_every_voxel_is_stored(tmp_path):
-    result = keyfluid.run(SCENE, overrides=["output.threshold=0"])
+    result = keyfluid.run(SCENE, overrides=["output.threshold=0", "output.half=false"])
     found = read_back(result, tmp_path)
     for name, values in result.frames[1].densities.items():
         assert np.array_equal(dense(found[name], values.shape), values)
+
+
+def test_densities_are_halved_where_half_holds_them():
+    def halved(*overrides):
+        return {name for name, grid in grids(*overrides)[1].items() if grid.half}
+
+    smoke = {"red", "blue", "density", "Cd", "target"}
+    assert halved() == smoke
+    assert halved("output.half=true") == smoke | {"vel"}
+    assert halved("output.half=false") == set()
+    assert halved("smoke.initial[0].density=1e5") == {"blue", "Cd"}, "beyond the largest half"
+    assert halved("smoke.initial[1].density=0.01") == smoke - {"blue"}, "a thousandth of it is too small for a half"
+
+
+def test_both_names():
+    _, found = grids("output.names=both")
+    assert list(found) == ["red", "blue", "density", "Cd", "color", "vel", "velocity", "target"]
+    assert np.array_equal(found["vel"].data, found["velocity"].data)
+    assert np.array_equal(found["Cd"].data, found["color"].data)
 
 
 def test_grids_are_chosen():

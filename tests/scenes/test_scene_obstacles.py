@@ -161,3 +161,35 @@ radius = 0.1
     assert "inside an obstacle at its frame" in warning
     with pytest.raises(KeyfluidError, match=r"keyframe\[0\]\.shape: lies inside an obstacle"):
         build(load_scene(text % 0.7))
+
+
+def test_a_mesh_sequence_deforms_and_pushes(tmp_path):
+    """A box that grows along x: its faces move outwards as their vertices do, its inside is what the files say."""
+    for frame in range(3):
+        box = trimesh.creation.box((0.3 + 0.1 * frame, 0.4, 0.4))
+        box.export(tmp_path / f"box.{frame:04d}.ply")
+    pattern = (tmp_path / "box.####.ply").as_posix()
+    problem = build(volume(f"obstacle=[{{mesh='{pattern}',center=[0.5,0.5,0.5]}}]", "domain.resolution=20"))
+    assert problem.solids.move
+    fps, dx = problem.fps, problem.grid.spacing
+    for frame, width in ((0, 0.3), (1, 0.4), (1.5, 0.45), (2, 0.5), (9, 0.5)):
+        solid = problem.solids(frame / fps).solid
+        filled = np.flatnonzero(solid.any(axis=(1, 2)))
+        assert len(filled) * dx == pytest.approx(width, abs=dx), f"frame {frame}"
+        np.testing.assert_array_equal(solid, problem.solids.distance(frame / fps) < 0)
+    u, v, w = problem.solids(0.5 / fps).motion.components()
+    assert (u.min(), u.max()) == pytest.approx((-0.05 * fps, 0.05 * fps), rel=1e-3), "half of it on either side"
+    assert not v.any()
+    assert not w.any()
+    assert not problem.solids(5 / fps).motion.data.any(), "at rest after the last file"
+
+
+def test_a_deforming_obstacle_moves_by_itself(tmp_path):
+    for frame in range(2):
+        trimesh.creation.box((0.3, 0.4, 0.4)).export(tmp_path / f"box.{frame}.ply")
+    pattern = (tmp_path / "box.#.ply").as_posix()
+    for key in ("velocity=[1,0,0]", "spin=3", "path=[{frame=0,center=[0,0,0]}]"):
+        with pytest.raises(KeyfluidError, match=r"obstacle\[0\]\..*stands beside an animated mesh"):
+            build(volume(f"obstacle=[{{mesh='{pattern}',{key}}}]"))
+    with pytest.raises(KeyfluidError, match=r"source\[0\]\.mesh: an animated mesh can't be a source"):
+        build(volume(f"source=[{{mesh='{pattern}'}}]"))

@@ -103,6 +103,16 @@ def test_emissions_are_counted():
     assert start_mass(first) + 2 * emitted == pytest.approx(first.keyframes[0].mass, rel=1e-3)
 
 
+def test_held_regions_that_overlap_count_once():
+    """A source that moves is one for each frame: what they have in common is there once."""
+    moving = [f"{{shape='box',size=0.2,center=[{0.4 + 0.05 * n},0.6],start={n},stop={n + 1}}}" for n in range(4)]
+    apart = build(letter("smoke.initial.density=1", f"source=[{moving[0]}]", "keyframe[0].frame=24"))
+    union = build(letter("smoke.initial.density=1", f"source=[{','.join(moving)}]", "keyframe[0].frame=24"))
+    one = apart.keyframes[0].mass - start_mass(apart)
+    assert one == pytest.approx(0.2 * 0.2, rel=0.05)
+    assert union.keyframes[0].mass - start_mass(union) == pytest.approx(0.2 * (0.2 + 3 * 0.05), rel=0.05)
+
+
 def test_held_density_is_estimated_by_its_wind_and_says_so():
     source = "source=[{shape='box',size=[0.25,0.125],center=[0.5,0.5],density=2.0,velocity=[0.0,-0.4]}]"
     problem = build(letter("smoke.initial=[]", source, "keyframe[0].frame=12"))

@@ -51,6 +51,8 @@ def test_the_locks_fit_the_project() -> None:
     ducc0 = [Requirement(text) for text in PROJECT["project"]["optional-dependencies"]["fast"]]
     assert faults((ROOT / "requirements-ducc0.lock").read_text(encoding="utf-8"), ducc0) == []
     assert faults(DOCS_LOCK, wanted(("docs",))) == []
+    oracles = [Requirement("bpy==4.5.*"), Requirement("usd-core>=25.11")]
+    assert faults((ROOT / "requirements-blender.lock").read_text(encoding="utf-8"), oracles) == []
 
 
 def test_the_site_is_built_with_the_versions_of_the_tests() -> None:

@@ -107,9 +107,12 @@ def export(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Output folder; default: vdb in the run's.")
     ] = None,
-    names: Annotated[str | None, typer.Option(help="houdini or blender.")] = None,
+    names: Annotated[str | None, typer.Option(help="houdini, blender or both.")] = None,
     up: Annotated[str | None, typer.Option(help="y or z.")] = None,
-    half: Annotated[bool, typer.Option("--half", help="Half precision.")] = False,
+    half: Annotated[
+        bool | None,
+        typer.Option("--half/--no-half", help="Half precision for all grids, or for none; default: output.half."),
+    ] = None,
     grids: Annotated[
         str | None,
         typer.Option(metavar="KIND,...", help="Grids to write, such as density,velocity; see output.grids."),
@@ -117,6 +120,7 @@ def export(
     threshold: Annotated[
         float | None, typer.Option(help="Share of the peak density below which voxels are inactive.")
     ] = None,
+    usd: Annotated[bool, typer.Option("--usd", help="Also write a USD stage; see output.usd.")] = False,
     frames: FrameRange = None,
 ) -> None:
     """Write the frames of a run as VDB files again, with other names, axes, grids or precision."""
@@ -125,10 +129,12 @@ def export(
     from keyfluid.runs.outputs import Outputs
     from keyfluid.runs.progress import Progress
 
-    values = {"names": names, "up": up, "threshold": threshold}
+    values = {"names": names, "up": up, "threshold": threshold, "half": None if half is None else json.dumps(half)}
     values["grids"] = None if grids is None else json.dumps([kind.strip() for kind in grids.split(",")])
     sets = [f"output.{key}={value}" for key, value in values.items() if value is not None]
-    problem, stored = _opened(folder, [*sets, *(["output.half=true"] if half else [])], ("output.",))
+    if usd:
+        sets += ["output.usd=true", "output.vdb=true"]
+    problem, stored = _opened(folder, sets, ("output.",))
     own = output is None or output.resolve() == (folder / VDB).resolve()
     if frames is not None:
         from keyfluid.cli.frame_chunk import export_frames, frames_in
@@ -138,7 +144,9 @@ def export(
         return
     with writable(None if own else output, folder, "export") as place, Display() as display:
         outputs = Outputs(problem, stored, place, lambda what, n, of: display(Progress(n, of, what)))
-        outputs.write_vdb(f"{VDB}/" if own else "")
+        outputs.write_vdb(prefix := f"{VDB}/" if own else "")
+        if problem.scene.output.usd:
+            outputs.write_usd(prefix)
     print(folder / VDB if own else output)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _LINE_EVERY = 2.0
 _WORDS = {
     "vdb": "writing VDB",
+    "usd": "writing USD",
     "ply": "writing points",
     "mesh": "writing meshes",
     "picture": "drawing",

@@ -41,6 +41,9 @@ _FILM, _STILLS, _FORCE_MAPS = 0.02, 4.0, 6.5
 _CROSSING = 140.0
 """Bytes of a surface mesh for each edge of the grid that it cuts."""
 
+_USD = 3.0
+"""Bytes of a mesh and its velocities in USD, as text, over those of its PLY file."""
+
 
 def disk_bytes(problem: BuiltScene, plan: Plan, steps: float) -> int:
     """steps: of a frame, where the plan does not know them."""
@@ -52,7 +55,7 @@ def disk_bytes(problem: BuiltScene, plan: Plan, steps: float) -> int:
     if output.vdb:
         total += frames * _vdb(problem)
     if problem.fluid.mesh and problem.grid.dim == 3:
-        total += frames * _mesh(problem)
+        total += frames * _mesh(problem) * (1 + (_USD if output.usd else 0))
     return round(total)
 
 
@@ -86,9 +89,12 @@ def _vdb(problem: BuiltScene) -> float:
     leaf = 64 if dim == 2 else 512
     filled = 0.35  # of a leaf that has active voxels
     bytes_each = {kind: _VOXEL[kind] * (2 / 3 if dim == 2 and _VOXEL[kind] > 4 else 1) for kind in kinds}
-    half = 0.5 if output.half else 1.0
+    halved = kinds if output.half is True else ("density", "colour") if output.half == "density" else ()
     return sum(
-        half * bytes_each[kind] * counts[kind] + _LEAF * counts[kind] / (filled * leaf) + _NODES for kind in kinds
+        (0.5 if kind in halved else 1.0) * bytes_each[kind] * counts[kind]
+        + _LEAF * counts[kind] / (filled * leaf)
+        + _NODES
+        for kind in kinds
     )
 
 

@@ -14,10 +14,15 @@ from keyfluid.scenes.build.problem import BuiltScene
 from keyfluid.shapes.isosurface import isosurface
 
 
+def surface_mesh(problem: BuiltScene, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices in metres, in the scene's axes, and triangles of a liquid's surface; empty where there is none."""
+    assert frame.surface is not None
+    return isosurface(frame.surface, problem.grid.spacing)
+
+
 def write_mesh(path: Path, problem: BuiltScene, frame: Frame) -> None:
     """The surface of one frame; an empty mesh where there is no liquid."""
-    assert frame.surface is not None
-    vertices, triangles = isosurface(frame.surface, problem.grid.spacing)
+    vertices, triangles = surface_mesh(problem, frame)
     vertices = vertices @ turn_of(problem).T
     comments = {"creator": "keyfluid", "frame": frame.index, "time": frame.meta["time"], "fps": problem.fps}
     content = mesh_bytes(vertices.astype(np.float32), triangles.astype(np.int32), comments)

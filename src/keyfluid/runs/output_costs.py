@@ -20,6 +20,7 @@ from keyfluid.runs.mesh_files import write_mesh
 from keyfluid.runs.outputs import STRIP_FRAMES, Kind, kinds_of
 from keyfluid.runs.pictures import Painter, Picture
 from keyfluid.runs.ply_files import write_points
+from keyfluid.runs.usd_mesh import usd_frame
 from keyfluid.runs.vdb_files import write_frame
 from keyfluid.scenes.build.problem import BuiltScene
 
@@ -48,6 +49,7 @@ def output_seconds(problem: BuiltScene, frames: Frames, index: int) -> dict[str,
             "vdb": lambda: write_frame(path, problem, frames[index]),
             "ply": lambda: write_points(path, problem, frames[index]),
             "mesh": lambda: write_mesh(path, problem, frames[index]),
+            "usd": lambda: usd_frame(problem, frames[index]),
             "png": lambda: save_png(path, pictures[-1]),
         }
         found: dict[Kind, float] = {kind: count * processor_seconds(tries[kind]) for kind in tries if kind in kinds}

@@ -12,6 +12,7 @@ import numpy as np
 
 from keyfluid import __version__
 from keyfluid.errors import KeyfluidError
+from keyfluid.io.atomic import write_whole
 from keyfluid.io.run import layout
 from keyfluid.io.run.result_file import Result
 from keyfluid.render import (
@@ -35,6 +36,8 @@ from keyfluid.runs.pictures import Film, Painter
 from keyfluid.runs.ply_files import write_points
 from keyfluid.runs.report_charts import charts_of
 from keyfluid.runs.report_content import thinned
+from keyfluid.runs.usd_files import Stage
+from keyfluid.runs.usd_mesh import MeshFrames
 from keyfluid.runs.vdb_files import write_frame
 from keyfluid.scenes import dump_scene
 from keyfluid.scenes.build.problem import BuiltScene
@@ -47,7 +50,7 @@ _TARGETS = {2: 48, 3: STRIP_FRAMES}
 Told = Callable[[str, int, int], None]
 """told(what, done, total): called between files, where it may raise to stop."""
 
-Kind = Literal["vdb", "ply", "mesh", "picture", "png", "video", "report"]
+Kind = Literal["vdb", "ply", "mesh", "usd", "picture", "png", "video", "report"]
 """What is written, in this order; "picture": the film's frames drawn, "report": the strip and the report."""
 
 
@@ -88,6 +91,7 @@ class Outputs:
             "vdb": lambda: self.write_vdb(f"{layout.VDB}/"),
             "ply": lambda: self.write_ply(f"{layout.PLY}/"),
             "mesh": lambda: self.write_meshes(f"{layout.MESH}/"),
+            "usd": lambda: self.write_usd(f"{layout.VDB}/"),
             "picture": self.draw,
             "png": lambda: self.write_png(f"{layout.PNG}/"),
             "video": self.write_video,
@@ -107,9 +111,9 @@ class Outputs:
         """The pictures of the film, by several processes where that is faster."""
         draw(self.film, self._check)
 
-    def write_vdb(self, prefix: str = "") -> None:
-        """One VDB file per frame; `prefix` names a folder inside, if any."""
-        indices = self.frames.store.indices()
+    def write_vdb(self, prefix: str = "", frames: Sequence[int] | None = None) -> None:
+        """One VDB file per frame, or for each of `frames`; `prefix` names a folder inside, if any."""
+        indices = self.frames.store.indices() if frames is None else frames
         for done, index in enumerate(indices, 1):
             with self.folder.writing(f"{prefix}{self._numbered(index)}.vdb") as path:
                 write_frame(path, self.problem, self.frames[index])
@@ -122,6 +126,36 @@ class Outputs:
     def write_meshes(self, prefix: str = "") -> None:
         """The liquid's surface of every frame."""
         self._write_each("mesh", prefix, write_mesh)
+
+    def write_usd(self, vdb: str = "") -> None:
+        """The stage, and the layers of a large liquid; `vdb`: the folder inside that has the VDB sequence, if any."""
+        problem, name = self.problem, self.problem.scene.name
+        indices = self.frames.store.indices()
+        files = {index: f"./{vdb}{self._numbered(index)}.vdb" for index in indices} if problem.scene.output.vdb else {}
+        stage = Stage(problem, self.frames, indices, files)
+        self._told("usd", 0, len(indices))
+        liquid = None
+        if has_mesh(problem):
+            liquid = MeshFrames(problem, self.frames, indices, stage.code)
+            if liquid.apart:
+                self._write_clips(liquid)
+        self._write_text(layout.stage_file(name), stage.text(liquid))
+        self._told("usd", len(indices), len(indices))
+
+    def _write_clips(self, liquid: MeshFrames) -> None:
+        """A layer for each frame, and their manifest."""
+        for done, index in enumerate(liquid.indices):
+            self._told("usd", done, len(liquid.indices))
+            layer = f"{layout.USD}/{self._numbered(index)}.usda"
+            self._write_text(layer, liquid.layer(index))
+            liquid.files[index] = f"./{layer}"
+        manifest = layout.clips_file(self.problem.scene.name)
+        self._write_text(manifest, liquid.manifest_layer())
+        liquid.manifest = f"./{manifest}"
+
+    def _write_text(self, name: str, text: str) -> None:
+        with self.folder.writing(name) as path:
+            write_whole(path, lambda file: file.write(text.encode("utf-8")))
 
     def _write_each(self, what: str, prefix: str, write: Callable[[Path, BuiltScene, Frame], None]) -> None:
         indices = self.frames.store.indices()
@@ -218,13 +252,19 @@ class Outputs:
         return maps
 
 
+def has_mesh(problem: BuiltScene) -> bool:
+    """Whether the fluid has a surface that is written as a mesh."""
+    return problem.fluid.mesh and problem.grid.dim == 3
+
+
 def kinds_of(problem: BuiltScene) -> list[Kind]:
     """What a run of the problem writes."""
     output, control = problem.scene.output, problem.scene.control
     asked: dict[Kind, bool] = {
         "vdb": output.vdb,
         "ply": bool(getattr(control, "ply", False)),
-        "mesh": problem.fluid.mesh and problem.grid.dim == 3,
+        "mesh": has_mesh(problem),
+        "usd": output.usd,
         "picture": output.png or output.video,
         "png": output.png,
         "video": output.video,

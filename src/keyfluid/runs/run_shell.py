@@ -10,8 +10,10 @@ from math import inf
 from keyfluid.controllers.shell import Checkpoint, Settings
 from keyfluid.crew import Hire
 from keyfluid.errors import KeyfluidError
+from keyfluid.io.run import layout
 from keyfluid.problem import FrameRecord
 from keyfluid.runs.output_costs import output_seconds
+from keyfluid.runs.outputs import Outputs
 from keyfluid.runs.preview import Preview
 from keyfluid.runs.progress import Progress, Reporter
 from keyfluid.runs.recorder import Recorder
@@ -51,8 +53,15 @@ class RunShell:
 
     def frame(self, record: FrameRecord) -> None:
         self.recorder.frame(record)
+        self._write_live(record.index)
         if self.watch is not None:
             self.watch.show(self.recorder.frames, record.index)
+
+    def _write_live(self, index: int) -> None:
+        """The VDB file of a frame as soon as it is computed, where `output.live` is set; outputs write all again."""
+        recorder, output = self.recorder, self.recorder.problem.scene.output
+        if recorder.folder is not None and output.live and output.vdb:
+            Outputs(recorder.problem, recorder.frames, recorder.folder).write_vdb(f"{layout.VDB}/", [index])
 
     def show(self, since: float | None = None) -> None:
         began = time.perf_counter() if since is None else since

@@ -1,14 +1,14 @@
 """Frames as a VDB sequence: vdb/NAME.1001.vdb.
 
-Grids (Houdini's names; `output.names = "blender"` in brackets): one fog volume per kind of smoke, `density` for the
-sum where there are several, with `Cd` [color] for their mixed colour; `temperature`, kelvin above the air around, where
-something is warm; `vel` [velocity], `force`, vectors at cell centres; `target` at keyframes. Of a liquid `surface`, a
-level set, in place of densities. 2D is a slab one voxel thick.
+Grids (Houdini's names; `output.names = "blender"` in brackets, "both" has these grids twice): one fog volume per kind
+of smoke, `density` for the sum where there are several, with `Cd` [color] for their mixed colour; `temperature`, kelvin
+above the air around, where something is warm; `vel` [velocity], `force`, vectors at cell centres; `target` at its
+frame. Of a liquid `surface`, a level set, in place of densities. 2D is a slab one voxel thick.
 The centre of cell i lies at (i + 1/2) dx; `output.up` turns the transform and the vectors about x.
 
 Active are the voxels with smoke above `output.threshold`; of vectors and colours also those that share a face with one,
 which interpolation towards the outline reads, and in a liquid those inside it and in the band of its level set.
-`output.grids` chooses among the kinds of grids.
+`output.grids` chooses among the kinds of grids. Velocities are metres per second, a half width is three voxels.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ from keyfluid.runs.pictures import centred, colour_of
 from keyfluid.scenes.build.problem import BuiltScene
 from keyfluid.scenes.schema.scene import GridKind
 
-_NAMES = {"houdini": {"vel": "vel", "Cd": "Cd"}, "blender": {"vel": "velocity", "Cd": "color"}}
+_VELOCITY = {"houdini": ("vel",), "blender": ("velocity",), "both": ("vel", "velocity")}
+_COLOUR = {"houdini": ("Cd",), "blender": ("color",), "both": ("Cd", "color")}
+_HALF_PEAKS = (0.1, 3e4)
+"""Peak densities that half precision holds well: a thousandth of the least is normal, twice the most is finite."""
 BAND = 3.0
 """Half width of a level set's band, cells: what Houdini and Blender expect."""
 
@@ -44,43 +47,50 @@ def write_frame(path: Path, problem: BuiltScene, frame: Frame) -> None:
         "time": frame.index / problem.fps,
         "units": "metres, seconds",
     }
-    write_vdb(path, grids_of(problem, frame), metadata, half=output.half)
+    write_vdb(path, grids_of(problem, frame), metadata)
 
 
 def grids_of(problem: BuiltScene, frame: Frame) -> list[VdbGrid]:
     """The grids of a frame that `output.grids` asks for."""
     output = problem.scene.output
-    names, turn, transform = _NAMES[output.names], turn_of(problem), transform_of(problem)
+    turn, transform = turn_of(problem), transform_of(problem)
     peak = max(problem.peaks.values(), default=1.0)
     around = _around(problem, frame)
 
     def fog(name: str, values: np.ndarray, full: float) -> VdbGrid:
         active = _above(_deep(values), output.threshold * full)
-        return VdbGrid(name, _deep(values), transform=transform, grid_class="fog volume", active=active)
+        half = output.half is True or (output.half == "density" and _HALF_PEAKS[0] <= full <= _HALF_PEAKS[1])
+        return VdbGrid(name, _deep(values), transform=transform, grid_class="fog volume", active=active, half=half)
 
     def vectors(name: str, field: Field) -> VdbGrid:
         parts = [_deep(part) for part in centred(field)]
         parts += [np.zeros_like(parts[0])] * (3 - len(parts))
         data = np.stack(parts, axis=-1) @ turn.T.astype(field.dtype)
-        return VdbGrid(name, data, transform=transform, vector_type="contravariant relative", active=around)
+        return VdbGrid(
+            name, data, transform=transform, vector_type="contravariant relative", active=around,
+            half=output.half is True,
+        )  # fmt: skip
 
     found: list[tuple[GridKind, VdbGrid]] = []
     if frame.surface is not None:
         band = BAND * problem.grid.spacing
         level_set = VdbGrid(
-            "surface", _deep(frame.surface), transform=transform, grid_class="level set", background=band
-        )
+            "surface", _deep(frame.surface), transform=transform, grid_class="level set", background=band,
+            half=output.half is True,
+        )  # fmt: skip
         found.append(("surface", level_set))
     else:
         found += [("density", fog(name, values, problem.peaks[name])) for name, values in frame.densities.items()]
     if len(frame.densities) > 1:
         if "density" not in frame.densities:
             found.append(("density", fog("density", np.asarray(sum(frame.densities.values())), peak)))
-        colour = VdbGrid(names["Cd"], _mixed_colour(problem, frame), transform=transform, active=around)
-        found.append(("colour", colour))
+        mixed = _mixed_colour(problem, frame)
+        for name in _COLOUR[output.names]:
+            colour = VdbGrid(name, mixed, transform=transform, active=around, half=output.half is not False)
+            found.append(("colour", colour))
     if frame.temperature is not None:
         found.append(("temperature", fog("temperature", frame.temperature, float(frame.temperature.max()))))
-    found.append(("velocity", vectors(names["vel"], frame.velocity)))
+    found += [("velocity", vectors(name, frame.velocity)) for name in _VELOCITY[output.names]]
     if frame.force is not None:
         found.append(("force", vectors("force", frame.force)))
     targets = [key.target for key in problem.keyframes if key.frame == frame.index]

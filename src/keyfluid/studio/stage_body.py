@@ -10,6 +10,7 @@ import numpy as np
 from keyfluid.grid import Grid
 from keyfluid.problem import Emission, Keyframe
 from keyfluid.scenes.build.bodies import SceneBodies
+from keyfluid.scenes.build.deforming import DeformingBody
 from keyfluid.scenes.build.keyframes import mass_rule
 from keyfluid.scenes.build.obstacles import MovingBody
 from keyfluid.scenes.build.pictures import averaged_over
@@ -81,12 +82,14 @@ def source_body(
     return DrawnBody(facts, as_bytes(mask, 1.0))
 
 
-def obstacle_body(body: str, solid: MovingBody, time: float, bodies: SceneBodies) -> DrawnBody:
+def obstacle_body(body: str, solid: MovingBody | DeformingBody, time: float, bodies: SceneBodies) -> DrawnBody:
     entry, grid = solid.obstacle, bodies.grid
     first = PlacedBody(solid.source, solid.placement, "mesh" if entry.mesh else "shape")
     inside = solid.distance(time) < 0
     facts = _facts(body, "obstacle", entry, first, first, bodies, 0.0)
-    moved = [float(now - then) for now, then in zip(solid.pose(time).center, solid.pose(0.0).center)]
+    moved = [0.0] * grid.dim
+    if isinstance(solid, MovingBody):
+        moved = [float(now - then) for now, then in zip(solid.pose(time).center, solid.pose(0.0).center)]
     for corner in ("lower", "upper"):
         facts[corner] = [value + shift for value, shift in zip(facts[corner], moved)]
     facts |= {"frame": 0, "moves": solid.moves, "moved": moved, "mass": mass_of(inside, grid.spacing)}

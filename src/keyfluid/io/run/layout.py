@@ -1,7 +1,8 @@
 """Names of the files in the folder of a run; other modules ask here.
 
 .keyfluid  scene.toml  result.json  frames/0000.npz  checkpoint*.npz  changes.json
-strip.png  report.html  latest.png  video.*  and sequences: vdb/NAME.1001.vdb  png/  ply/  mesh/  while it runs: .crew/
+strip.png  report.html  latest.png  video.*  NAME.usda  and sequences: vdb/NAME.1001.vdb  png/  ply/  mesh/  usd/
+while it runs: .crew/
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ WEBP, GIF, MP4 = "video.webp", "video.gif", "video.mp4"
 LAST, BEFORE = "checkpoint.npz", "checkpoint.before.npz"
 FILES = (SCENE, RESULT, LAST, BEFORE, STRIP, REPORT, WEBP, GIF, MP4, LATEST, CHANGES)
 
-FRAMES, VDB, PNG, PLY, MESH = "frames", "vdb", "png", "ply", "mesh"
-FOLDERS = {FRAMES: "npz", VDB: "vdb", PNG: "png", PLY: "ply", MESH: "ply"}
+FRAMES, VDB, PNG, PLY, MESH, USD = "frames", "vdb", "png", "ply", "mesh", "usd"
+FOLDERS = {FRAMES: "npz", VDB: "vdb", PNG: "png", PLY: "ply", MESH: "ply", USD: "usda"}
 """Folders of a run, and how the files in them end."""
 
 
@@ -45,6 +46,16 @@ def is_part_file(name: str) -> bool:
     return name.startswith("checkpoint.") and name.endswith(".npz") and name not in (LAST, BEFORE)
 
 
+def stage_file(scene: str) -> str:
+    """The USD stage."""
+    return f"{scene}.usda"
+
+
+def clips_file(scene: str) -> str:
+    """What the layers in usd/ have."""
+    return f"{scene}.clips.usda"
+
+
 def numbered(scene: str, number: int) -> str:
     """A file of a sequence, without its ending."""
     return f"{scene}.{number:04d}"
@@ -52,7 +63,7 @@ def numbered(scene: str, number: int) -> str:
 
 def names_there(folder: Path, scene: str) -> list[str]:
     """Files in a folder that have the names of a run's; `scene`: its name, which sequences carry."""
-    names = [name for name in FILES if (folder / name).is_file()]
+    names = [name for name in (*FILES, stage_file(scene), clips_file(scene)) if (folder / name).is_file()]
     names += [path.name for path in folder.glob(part_file("*")) if path.name not in names]
     for inner, ending in FOLDERS.items():
         stem = r"\d+" if inner == FRAMES else rf"{re.escape(scene)}\.\d+"

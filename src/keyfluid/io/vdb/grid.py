@@ -28,6 +28,7 @@ class VdbGrid:
     active       (nx, ny, nz): the voxels that are stored; the others take the background value. None: those whose
                  values differ from the background. A level set has its own rule, above.
     vector_type  how a vector turns with a transform; "contravariant relative" is right for velocity.
+    half         stored in half precision, else in single.
     metadata     what the file says about this grid beyond the fields above.
     """
 
@@ -39,6 +40,7 @@ class VdbGrid:
     background: Value = 0.0
     vector_type: VectorType = "invariant"
     active: np.ndarray | None = None
+    half: bool = False
     metadata: dict[str, MetadataValue] = field(default_factory=dict)
 
     @property

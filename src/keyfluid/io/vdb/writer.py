@@ -18,7 +18,7 @@ from keyfluid.io.vdb.maps import encode_map
 from keyfluid.io.vdb.metadata import Int64, encode_metadata, encode_string
 from keyfluid.io.vdb.tree_writer import EncodedTree, cut_into_blocks, encode_tree
 
-_LARGEST_HALF = 65504.0
+LARGEST_HALF = 65504.0
 _SMALLEST_INDEX, _LARGEST_INDEX = -(2**31), 2**31 - 1
 
 
@@ -26,13 +26,12 @@ def write_vdb(
     path: str | Path,
     grids: Sequence[VdbGrid],
     metadata: Mapping[str, MetadataValue] | None = None,
-    half: bool = False,
 ) -> None:
     """Write `grids` to one file; the file appears complete or not at all.
 
-    Values are stored in single precision, or half. Active are the voxels of `VdbGrid.active`, without it those that
-    differ from the background; in a level set those strictly between -background and +background. The rest takes no
-    space. The same input gives the same bytes, the uuid included.
+    Values are stored in single precision, or in half (`VdbGrid.half`). Active are the voxels of `VdbGrid.active`,
+    without it those that differ from the background; in a level set those strictly between -background and
+    +background. The rest takes no space. The same input gives the same bytes, the uuid included.
     """
     path = Path(path)
     names = [grid.name for grid in grids]
@@ -43,7 +42,7 @@ def write_vdb(
     position = len(header) + 36 + sum(len(part) for part in body)
     for grid in grids:
         try:
-            part = _encode_grid(grid, position, half)
+            part = _encode_grid(grid, position)
         except KeyfluidError as fault:
             raise KeyfluidError(f"{path}: grid {grid.name!r}: {fault}") from None
         body += part
@@ -55,9 +54,10 @@ def write_vdb(
     write_whole(path, lambda file: file.writelines([header, identity, *body]))
 
 
-def _encode_grid(grid: VdbGrid, position: int, half: bool) -> list[bytes]:
+def _encode_grid(grid: VdbGrid, position: int) -> list[bytes]:
     """Descriptor and content of a grid whose descriptor starts at byte `position` of the file."""
-    data, background = _checked_values(grid, half)
+    half = grid.half
+    data, background = _checked_values(grid)
     active, minus = _active_voxels(data, background, grid)
     blocks = cut_into_blocks(data, active, minus, grid.first_index, background)
     tree = encode_tree(blocks, background, half)
@@ -68,7 +68,7 @@ def _encode_grid(grid: VdbGrid, position: int, half: bool) -> list[bytes]:
     content = b"".join(
         [
             struct.pack("<I", layout.COMPRESS_ZIP | layout.COMPRESS_ACTIVE_MASK),
-            encode_metadata(_grid_metadata(grid, active, tree, half)),
+            encode_metadata(_grid_metadata(grid, active, tree)),
             encode_map(grid.transform),
             tree.topology,
         ]
@@ -79,7 +79,7 @@ def _encode_grid(grid: VdbGrid, position: int, half: bool) -> list[bytes]:
     return [descriptor, offsets, content, tree.blocks]
 
 
-def _checked_values(grid: VdbGrid, half: bool) -> tuple[np.ndarray, np.ndarray]:
+def _checked_values(grid: VdbGrid) -> tuple[np.ndarray, np.ndarray]:
     """Values as (nx, ny, nz, components) and background as (components,), both single precision."""
     data = np.asarray(grid.data)
     if data.ndim == 3:
@@ -92,8 +92,8 @@ def _checked_values(grid: VdbGrid, half: bool) -> tuple[np.ndarray, np.ndarray]:
     with np.errstate(over="ignore"):
         data = data.astype(np.float32)
         background = np.broadcast_to(np.asarray(grid.background, dtype=np.float32), data.shape[3:]).copy()
-        stored_background = background.astype(np.float16 if half else np.float32)
-    largest = _LARGEST_HALF if half else np.finfo(np.float32).max
+        stored_background = background.astype(np.float16 if grid.half else np.float32)
+    largest = LARGEST_HALF if grid.half else np.finfo(np.float32).max
     if not (np.isfinite(stored_background).all() and np.all(np.abs(data) <= largest)):
         raise KeyfluidError(f"holds values that are NaN or beyond {largest:.5g}, the largest number in this precision")
     if grid.grid_class == "level set":
@@ -113,7 +113,7 @@ def _active_voxels(data: np.ndarray, background: np.ndarray, grid: VdbGrid) -> t
     return active, np.zeros_like(active)
 
 
-def _grid_metadata(grid: VdbGrid, active: np.ndarray, tree: EncodedTree, half: bool) -> dict[str, object]:
+def _grid_metadata(grid: VdbGrid, active: np.ndarray, tree: EncodedTree) -> dict[str, object]:
     """The caller's metadata, and the statistics that libopenvdb keeps with a grid."""
     low: tuple[int, ...] = (_LARGEST_INDEX,) * 3
     high: tuple[int, ...] = (_SMALLEST_INDEX,) * 3
@@ -125,7 +125,7 @@ def _grid_metadata(grid: VdbGrid, active: np.ndarray, tree: EncodedTree, half: b
         **grid.metadata,
         "name": grid.name,
         "class": grid.grid_class,
-        "is_saved_as_half_float": half,
+        "is_saved_as_half_float": grid.half,
         "file_bbox_min": low,
         "file_bbox_max": high,
         "file_compression": "zip + active values",

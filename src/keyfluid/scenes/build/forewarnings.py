@@ -15,6 +15,7 @@ import numpy as np
 
 from keyfluid.grid import Grid
 from keyfluid.problem import Keyframe
+from keyfluid.scenes.build.deforming import DeformingBody
 from keyfluid.scenes.build.obstacles import MovingBody
 from keyfluid.scenes.build.sources import PlacedBody
 from keyfluid.scenes.schema.scene import Scene
@@ -65,8 +66,10 @@ def thin_body(path: str, body: PlacedBody, grid: Grid, resolution: int) -> Itera
         yield from _thin(path, _thickness(body.source, body.placement, grid), grid, resolution, LEAST_BODY)
 
 
-def thin_solid(path: str, body: MovingBody, grid: Grid, resolution: int) -> Iterator[str]:
+def thin_solid(path: str, body: MovingBody | DeformingBody, grid: Grid, resolution: int) -> Iterator[str]:
     """A solid of which the grid has only a layer or two, or nothing."""
+    if isinstance(body, DeformingBody):
+        return
     yield from _thin(path, _thickness(body.source, body.placement, grid), grid, resolution, LEAST_SOLID)
 
 

@@ -92,7 +92,20 @@ class FieldPlan:
         return list(self.sized.values())
 
     def emitted(self, frame: int) -> float:
-        return sum(s.emitted(frame, self.scene.time.fps, self.grid.spacing) for s in self.sources)
+        given = sum(s.emitted(frame, self.scene.time.fps, self.grid.spacing) for s in self.sources)
+        return given - self._shared(frame)
+
+    def _shared(self, frame: int) -> float:
+        """Content that held regions have in common, as those of a source that moves from frame to frame do."""
+        held = [s for s in self.sources if s.density is not None and s.start < frame]
+        if len(held) < 2:
+            return 0.0
+        total, most = np.zeros(self.grid.cells), np.zeros(self.grid.cells)
+        for source in held:
+            content = source.mask * float(source.density or 0.0)
+            total += content
+            np.maximum(most, content, out=most)
+        return mass_of(total - most, self.grid.spacing)
 
     def given(self, frame: int) -> float:
         """Mass of the smoke by a frame, emissions included and before any of it dissipates."""
@@ -109,7 +122,8 @@ class FieldPlan:
         if rate == 0 or given <= 0:
             return 1.0
         start = mass_of(self.start, spacing) * math.exp(-rate * frame / fps)
-        return (start + sum(source.emitted(frame, fps, spacing, rate) for source in self.sources)) / given
+        left = start + sum(source.emitted(frame, fps, spacing, rate) for source in self.sources) - self._shared(frame)
+        return min(left / given, 1.0)
 
     def size_starts(self, keys: list[tuple[int, PlacedBody]], known: np.ndarray | None = None) -> None:
         """Draw the starts, those with mass = "first-key" last; known: their densities in a run that is edited."""

@@ -1,4 +1,4 @@
-"""Obstacles over time: rigid bodies that rest, drift, spin or follow a path, as Solids on the grid.
+"""Obstacles over time: rigid bodies that rest, drift, spin or follow a path, and deforming ones, as Solids.
 
 A body's motion is x(t) = c(t) + R(t) (x - c(0)); its velocity at x is c'(t) + w(t) x (x - c(t)) with
 [w] = R' R^T, by a forward difference over a thousandth of a frame: exact for straight even motion, and at a
@@ -14,11 +14,13 @@ import numpy as np
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
+from keyfluid.scenes.build.deforming import DeformingBody
 from keyfluid.scenes.build.report import Told, say_nothing
-from keyfluid.scenes.build.sources import Reader, place_solid, read_source, upright_rotation
+from keyfluid.scenes.build.sources import Reader, place, place_solid, read_source, upright_rotation
+from keyfluid.scenes.schema.check_bodies import is_animated
 from keyfluid.scenes.schema.faults import raise_any
 from keyfluid.scenes.schema.scene import Obstacle, Scene
-from keyfluid.shapes import AnalyticShape, Mesh, Placement
+from keyfluid.shapes import AnalyticShape, AnimatedMesh, Mesh, Placement
 from keyfluid.shapes.placement import domain_of, rotation_matrix
 from keyfluid.solids import Solids
 
@@ -60,6 +62,11 @@ class MovingBody:
         path = self.obstacle.path
         return bool(np.any(self.obstacle.velocity or 0) or np.any(self.obstacle.spin) or (path and len(path) > 1))
 
+    @property
+    def rest_center(self) -> np.ndarray:
+        """Where its middle is at its first pose."""
+        return self._rest.center
+
     def pose(self, time: float) -> Pose:
         center = self._rest.center
         turn = np.eye(self.grid.dim)
@@ -84,6 +91,11 @@ class MovingBody:
         span = _INSTANT / self.fps
         swing = (then.turn @ now.turn.T - np.eye(self.grid.dim)) / span
         return (then.center - now.center) / span, 0.5 * (swing - swing.T), now.center
+
+    def speed(self, axis: int, points: np.ndarray, time: float) -> np.ndarray:
+        """Velocity along an axis at points (n, dim), m/s."""
+        drift, swing, middle = self.velocity(time)
+        return drift[axis] + sum(swing[axis, a] * (points[:, a] - middle[a]) for a in range(self.grid.dim))
 
     def _path_angles(self, scene: Scene) -> np.ndarray:
         """Per axis of rotation its angle at each place of the path."""
@@ -160,12 +172,12 @@ class Obstacles:
         self, scene: Scene, grid: Grid, dtype: np.dtype, told: Told = say_nothing, read: Reader = read_source
     ) -> None:
         self.grid, self.dtype = grid, dtype
-        self.bodies: list[MovingBody] = []
+        self.bodies: list[MovingBody | DeformingBody] = []
         faults = []
         for i, obstacle in enumerate(scene.obstacle):
             told("reading obstacle", i + 1, len(scene.obstacle))
             try:
-                self.bodies.append(MovingBody(obstacle, scene, grid, read))
+                self.bodies.append(_body(obstacle, scene, grid, read))
             except KeyfluidError as error:
                 faults.append(SceneError(f"obstacle[{i}].{'mesh' if obstacle.mesh else 'shape'}", str(error)))
         raise_any(faults)
@@ -196,18 +208,16 @@ class Obstacles:
     def _motion(self, owner: np.ndarray, time: float) -> Field:
         """Velocity of the body behind each face; where two meet, of the later one in the scene."""
         motion = Field.zeros(self.grid, Kind.FACES, np.float64)
-        for axis, place in enumerate(Kind.FACES.places(self.grid.dim)):
+        for axis, location in enumerate(Kind.FACES.places(self.grid.dim)):
             behind = self._owner_of_faces(owner, axis)
             component = motion.component(axis)
             for index, body in enumerate(self.bodies):
-                if not body.moves:
-                    continue
-                drift, swing, middle = body.velocity(time)
-                speed = drift[axis] + sum(
-                    swing[axis, a] * (x - middle[a]) for a, x in enumerate(self.grid.coordinates(place))
-                )
                 chosen = behind == index
-                component[chosen] = np.broadcast_to(speed, chosen.shape)[chosen]
+                if not body.moves or not chosen.any():
+                    continue
+                coordinates = np.broadcast_arrays(*self.grid.coordinates(location))
+                points = np.stack([x[chosen] for x in coordinates], axis=-1)
+                component[chosen] = body.speed(axis, points, time)
         return motion
 
     def _owner_of_faces(self, owner: np.ndarray, axis: int) -> np.ndarray:
@@ -217,6 +227,14 @@ class Obstacles:
         low = padded.take(range(padded.shape[axis] - 1), axis)
         high = padded.take(range(1, padded.shape[axis]), axis)
         return np.maximum(low, high)
+
+
+def _body(obstacle: Obstacle, scene: Scene, grid: Grid, read: Reader) -> MovingBody | DeformingBody:
+    if not is_animated(obstacle):
+        return MovingBody(obstacle, scene, grid, read)
+    placed = place(obstacle, scene, read)
+    assert isinstance(placed.source, AnimatedMesh)
+    return DeformingBody(obstacle, placed.source, placed.placement, grid, scene.time.fps, _FAR)
 
 
 def _spun(spin: float | list[float], time: float, dimension: int) -> np.ndarray:

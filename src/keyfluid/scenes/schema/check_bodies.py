@@ -10,7 +10,7 @@ from pathlib import Path
 from keyfluid.errors import SceneError
 from keyfluid.io.run.layout import SCENE, scene_file
 from keyfluid.scenes.schema.bodies import KIND_KEYS, SHAPE_KEYS, SolidBody
-from keyfluid.scenes.schema.scene import Body, Obstacle, Source
+from keyfluid.scenes.schema.scene import Body, Source
 
 MESH_SUFFIXES = (".obj", ".ply", ".stl", ".gltf", ".glb")
 _SEQUENCE = re.compile(r"#|%0?\d*d|\*")
@@ -89,8 +89,8 @@ def _mesh(path: str, body: SolidBody) -> Iterator[SceneError]:
         yield SceneError(f"{path}.animated", "only .gltf and .glb files hold an animation; remove it")
     if body.mesh_fps is not None and not is_sequence(mesh):
         yield SceneError(f"{path}.mesh_fps", "only goes with a sequence such as walk.####.obj; remove it")
-    if is_animated(body) and isinstance(body, Source | Obstacle):
-        yield SceneError(f"{path}.mesh", "an animated mesh can only be a keyframe, mask or start; give one file")
+    if is_animated(body) and isinstance(body, Source):
+        yield SceneError(f"{path}.mesh", "an animated mesh can't be a source; give one file")
     if not is_sequence(mesh):
         yield from _file(f"{path}.mesh", mesh)
     elif not _exists(Path(mesh)) and not _exists(Path(mesh).parent):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from keyfluid.errors import SceneError
 from keyfluid.scenes.schema.bodies import SolidBody
 from keyfluid.scenes.schema.check_air import check_air
-from keyfluid.scenes.schema.check_bodies import check_axes, check_body, check_run, check_turn
+from keyfluid.scenes.schema.check_bodies import check_axes, check_body, check_run, check_turn, is_animated
 from keyfluid.scenes.schema.faults import nearest
 from keyfluid.scenes.schema.liquid import LiquidInitial
 from keyfluid.scenes.schema.scene import MOST_TARGETS, KeyframeEntry, Scene, Source
@@ -20,7 +20,7 @@ def check(scene: Scene) -> list[SceneError]:
     """Every fault that shows without reading a file's content."""
     parts = (
         _domain, _fields, _bodies, _starts, *_OF_FLUIDS[scene.fluid.table], _sources, _obstacles, _keyframes, _pictures,
-        _flows, _edit, _upres, _camera, _grids,
+        _flows, _edit, _upres, _camera, _stage, _grids,
     )  # fmt: skip
     return [fault for part in parts for fault in part(scene)]
 
@@ -185,6 +185,12 @@ def _obstacles(scene: Scene) -> Iterator[SceneError]:
         path = f"obstacle[{i}]"
         if isinstance(obstacle.spin, list) and scene.dimension == 2:
             yield SceneError(f"{path}.spin", "has three numbers; in 2D give one")
+        if is_animated(obstacle):
+            for key in ("velocity", "path", "spin"):
+                if getattr(obstacle, key):
+                    yield SceneError(
+                        f"{path}.{key}", "stands beside an animated mesh, which moves by itself; remove it"
+                    )
         if obstacle.path is None:
             continue
         for key in ("velocity", "center"):
@@ -323,6 +329,11 @@ def _camera(scene: Scene) -> Iterator[SceneError]:
             yield SceneError("camera.position", "is the point it looks at; move it, or camera.look_at")
     if scene.light.direction is not None and not any(scene.light.direction):
         yield SceneError("light.direction", "is zero; give three numbers that point to the light")
+
+
+def _stage(scene: Scene) -> Iterator[SceneError]:
+    if scene.output.usd and not scene.output.vdb and scene.fluid.table == "smoke":
+        yield SceneError("output.usd", "refers to VDB files, and output.vdb is false; set it to true")
 
 
 def _grids(scene: Scene) -> Iterator[SceneError]:

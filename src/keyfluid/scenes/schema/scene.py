@@ -156,7 +156,7 @@ class PathPoint(Table):
 
 
 class Obstacle(SolidBody):
-    """A solid: a shape or a mesh, still or moving."""
+    """A solid: a shape or a mesh, still, moving or deforming (a mesh sequence, or an animated glTF file)."""
 
     velocity: Vector | None = Field(default=None, description="it moves from its center at this velocity, m/s")
     path: Annotated[list[PathPoint], no_more_than(MOST_PLACES)] | None = Field(
@@ -313,6 +313,16 @@ class Output(Table):
     """What a run writes."""
 
     vdb: Flag = Field(default=True, description="a VDB sequence")
+    live: Flag = Field(
+        default=False,
+        description="write each VDB file as soon as its frame is computed too, for a program that shows the film while "
+        "it grows",
+    )
+    usd: Flag = Field(
+        default=False,
+        description="a USD stage, NAME.usda: the VDB sequence as a volume, or the liquid as a mesh with velocities, "
+        "with camera, lights, obstacles, targets and the domain",
+    )
     video: Flag = Field(default=True, description="a film (MP4 where the video extra is installed, else GIF)")
     film: Literal["draft", "final"] | None = Field(
         default=None,
@@ -323,9 +333,18 @@ class Output(Table):
     start_frame: Annotated[int, whole(0, 10_000_000)] = Field(
         default=1001, description="number of frame 0 in file names"
     )
-    names: Literal["houdini", "blender"] = Field(default="houdini", description="whose names VDB grids have")
+    names: Literal["houdini", "blender", "both"] = Field(
+        default="houdini",
+        description='whose names VDB grids have: "vel" and "Cd", or "velocity" and "color"; "both": these grids twice',
+    )
     up: Literal["y", "z"] | None = Field(default=None, description="the up axis in VDB files; default: domain.up")
-    half: Flag = Field(default=False, description="half precision in VDB files")
+    half: Annotated[
+        bool | Literal["density"], Wants('true, false or "density"', lambda v: isinstance(v, bool) or v == "density")
+    ] = Field(
+        default="density",
+        description='half precision in VDB files: true: of every grid, "density": of densities, temperatures, '
+        "colours and targets, but not where their peak is below 0.1 or above 30,000; false: of none",
+    )
     grids: Grids | None = Field(
         default=None,
         description="the grids in VDB files; default: all that there are (density or surface, temperature where "
