@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from keyfluid.controllers.march import Gathered
+from keyfluid.controllers.optimised.carried_film import CarriedFilm
 from keyfluid.controllers.optimised.edited import own_frame
 from keyfluid.controllers.optimised.forces import JoinedForces
 from keyfluid.controllers.shell import Shell, Stopped
@@ -39,6 +40,7 @@ def simulate(
             record = own_frame(problem, problem.edit, begin)
             state = dict(record.state)
             yield record
+    carried = CarriedFilm(problem, forces.paths, forces.windows, begin, state) if forces.paths else None
     for frame in range(begin + 1, until + 1):
         gathered = Gathered()
         for index in range((frame - 1) * steps, frame * steps):
@@ -47,7 +49,13 @@ def simulate(
             told(clock, advance.cells)
             state = dict(advance.state)
             gathered.add(advance, dt, 1 / steps)
-        yield gathered.record(frame, state, frame * steps)
+        if carried is None:
+            yield gathered.record(frame, state, frame * steps)
+        else:
+            drawn = carried.densities(frame, [velocity for _, velocity in gathered.carriers])
+            yield gathered.record(frame, {**state, **drawn}, frame * steps)
+            if frame in carried.seams:
+                state = {**state, **drawn}
 
 
 def replay(

@@ -115,6 +115,12 @@ class OptimisedSettings(Table):
         "follow them, or the match is the grid's blur and not the flow's; default 1 in 2D, 3 in 3D, 0 for liquids and "
         "where a run is edited, whose own flow would pay too",
     )
+    paths: Annotated[int, whole(0, 8)] | None = Field(
+        default=None,
+        description="of a cell, along which its smoke is carried from the window's start, in the search's last stage "
+        "and in the film: sharp, where the grid would smear it a little in every step; 1, 2 or 4 (in 3D 8), 0: the "
+        "grid carries it; default 4 in 2D, 2 in 3D",
+    )
     coarse: Annotated[int, whole(0, 8)] | None = Field(
         default=None,
         description="grids of half, a quarter, ... the resolution to solve on first; default: down to 32 cells in 2D, "
@@ -249,6 +255,7 @@ class SearchNumbers:
     """Tang's, whatever the method."""
     beta: float
     shear: float
+    paths: int
     coarse: int
     sources: bool
     source_alpha: float
@@ -314,6 +321,7 @@ class SearchNumbers:
             alpha=_ALPHA_OF[problem.method] * value("alpha", 0.0),
             beta=value("beta", 0.0),
             shear=value("shear", 0.0 if problem.edit is not None else usual.shear),
+            paths=value("paths", usual.paths),
             coarse=min(value("coarse", usual.coarse), most),
             sources=value("sources", False),
             source_alpha=value("source_alpha", 0.01),

@@ -88,7 +88,7 @@ class LiquidFluid(Fluid):
         wet = sum(np.count_nonzero(target > 0.5) for target in asked) / max(len(asked), 1)
         return SearchDefaults(
             spacing=2 * dx, time="step", tau=0.0, iterations=75, blur=(4 * dx, 2 * dx, dx), blur_word="w", shear=0.0,
-            coarse=0, own_gamma=True, sources=True, shooting=False, guarded=False, trials=8,
+            paths=0, coarse=0, own_gamma=True, sources=True, shooting=False, guarded=False, trials=8,
             slack=_JUMP / max(wet, 1.0),
         )  # fmt: skip
 
