@@ -29,6 +29,7 @@ class KeyScore(TypedDict):
     mass_ratio: float
     bound: float | None
     transported_iou: float | None
+    stray: NotRequired[float | None]
     volume_error: NotRequired[float | None]
 
 
