@@ -28,6 +28,7 @@ from keyfluid.operators.diffuse import Diffuse
 from keyfluid.operators.diffuse_liquid import DiffuseLiquid
 from keyfluid.operators.drive import Drive
 from keyfluid.operators.extrapolate import ExtrapolateVelocity, IntoBodies
+from keyfluid.operators.far_reach import FarReach
 from keyfluid.operators.force import AddConstant, AddRate, Inflow
 from keyfluid.operators.gather import Gather
 from keyfluid.operators.glow import Glow
@@ -153,6 +154,11 @@ REGISTER: dict[str, Builder] = {
     "Gaussian blur": lambda at: (gaussian_blur(at.grid, 1.3 * at.grid.spacing), (at.field(Kind.CENTRES),)),
     "Gaussian pyramid": lambda at: (
         gaussian_pyramid(at.grid, 0.8 * at.grid.spacing, 3),
+        (at.field(Kind.CENTRES),),
+    ),
+    "far reach": lambda at: (FarReach(at.grid, 30.0), (at.field(Kind.CENTRES),)),
+    "far reach, blurred": lambda at: (
+        FarReach(at.grid, 300.0, gaussian_blur(at.grid, 1.3 * at.grid.spacing)),
         (at.field(Kind.CENTRES),),
     ),
     "Gaussian pyramid around bodies": lambda at: (

@@ -4,8 +4,8 @@ relative_error    |rho - rho*| / |rho*| in L2; where a keyframe has a mask, both
                   be empty is compared with the whole target, here and in mass_ratio
 iou               cells above half the target's maximum in both, over cells above it in either
 mass_ratio        mass of rho over mass of rho*
-stray             mass of rho farther than 4 cells from where rho* exceeds 1 % of its maximum, over all mass of rho, inside
-                  the mask (controllers/stray.py); None of liquids
+stray             mass of rho farther than 4 cells from where rho* exceeds 1 % of its maximum, over all mass of rho;
+                  inside a mask (controllers/stray.py); None of liquids
 pictures          of [[picture]]: |seen - wanted| / |wanted| in L2, by frame
 flows             of [[flow]]: root mean square of v - v* in its region, over the target speed (for rest, over the
                   longest side in the time there), by frame

@@ -119,8 +119,8 @@ def _stray(problem: BuiltScene, pairs: Sequence[tuple[Keyframe, KeyScore]]) -> l
         return []
     field = f" of {score['field']}" if len(problem.densities) > 1 else ""
     return [
-        f"{100 * share:.0f} % of the {problem.fluid.name}{field} lies away from {_what(key)} at frame {score['frame']}, "
-        f"farther than {FAR} cells"
+        f"{100 * share:.0f} % of the {problem.fluid.name}{field} lies away from {_what(key)} "
+        f"at frame {score['frame']}, farther than {FAR} cells"
     ]
 
 
