@@ -60,6 +60,7 @@ def _keyframe(key: KeyScore) -> str:
     bound = "" if key["bound"] is None else f" (a rearrangement: at least {key['bound']:.3f})"
     share = key.get("stray")
     stray = "" if share is None else f", stray {share:.1%}"
+    stray += f", gathered {key['gathered']:.1%}" if "gathered" in key else ""
     return (
         f"keyframe {key['frame']} of {key['field']}: error {key['relative_error']:.3f}{bound}, "
         f"IoU {key['iou']:.3f}{carried}, mass {key['mass_ratio']:.3f}{stray}"

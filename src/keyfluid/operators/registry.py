@@ -43,6 +43,7 @@ from keyfluid.operators.redistance import Redistance
 from keyfluid.operators.relax import Relax
 from keyfluid.operators.solid_mask import SolidMask
 from keyfluid.operators.step_implicit import StepImplicit
+from keyfluid.operators.take_back import TakeBack
 from keyfluid.operators.transport import Transport
 from keyfluid.solids import Solids
 
@@ -104,6 +105,10 @@ def _carry_smoke(at: Setting) -> Operator:
     """Fast enough for several sub-steps, in which gathering is limited in some places."""
     gather = Gather(at.grid, at.field(Kind.CENTRES), at.field(Kind.FACES), 0.4 * at.grid.spacing**2, 0.0)
     return CarrySmoke(at.grid, 1.9 * at.grid.spacing, gather, at.solids)
+
+
+def _not_negative(field: Field) -> Field:
+    return field.like(np.clip(field.data, 0, 1))
 
 
 def _surface(at: Setting) -> Field:
@@ -219,6 +224,7 @@ FORWARD_ONLY: dict[str, Builder] = {
         Gather(at.grid, at.field(Kind.CENTRES), at.field(Kind.FACES), 0.4 * at.grid.spacing**2, 1.0),
         (at.field(Kind.CENTRES),),
     ),
+    "take back": lambda at: (TakeBack(0.6), tuple(_not_negative(at.field(Kind.CENTRES)) for _ in range(3))),
     "carry smoke": lambda at: (_carry_smoke(at), (at.field(Kind.CENTRES), at.field(Kind.FACES))),
 }
 """Operators without a derivative: dot and Taylor tests do not apply."""

@@ -6,6 +6,7 @@ iou               cells above half the target's maximum in both, over cells abov
 mass_ratio        mass of rho over mass of rho*
 stray             mass of rho farther than 4 cells from where rho* exceeds 1 % of its maximum, over all mass of rho;
                   inside a mask (controllers/stray.py); None of liquids
+gathered          share of rho that control.tidy has moved back to rho*; only there
 pictures          of [[picture]]: |seen - wanted| / |wanted| in L2, by frame
 flows             of [[flow]]: root mean square of v - v* in its region, over the target speed (for rest, over the
                   longest side in the time there), by frame
@@ -33,7 +34,7 @@ from keyfluid.io.run.stored_frame import FrameMeta
 from keyfluid.objectives.density import relative_error
 from keyfluid.objectives.velocity import root_mean_square
 from keyfluid.operators.project import relative_divergence
-from keyfluid.problem import FrameRecord, Keyframe, Problem, dissipated_name
+from keyfluid.problem import FrameRecord, Keyframe, Problem, dissipated_name, gathered_name
 from keyfluid.runs.flow_map import transported
 from keyfluid.runs.frames import Frames
 
@@ -85,9 +86,16 @@ def score_keyframes(problem: Problem, frames: Frames, until: int) -> list[dict[s
                 "bound": key.bound,
                 "transported_iou": iou,
                 "stray": stray(problem, reached, key),
+                **_gathered(problem, frames, key),
             }
         )
     return entries
+
+
+def _gathered(problem: Problem, frames: Frames, key: Keyframe) -> dict[str, float]:
+    """What was taken back to a keyframe, where the run takes smoke back (control.tidy)."""
+    share = frames.store.meta(key.frame).get("numbers", {}).get(gathered_name(problem.densities, key.field))
+    return {} if share is None else {"gathered": share}
 
 
 def score_others(problem: Problem, frames: Frames, until: int) -> dict[str, list[dict[str, Any]]]:

@@ -121,6 +121,12 @@ class OptimisedSettings(Table):
         "follow them, or the match is the grid's blur and not the flow's; default 1 in 2D, 3 in 3D, 0 for liquids and "
         "where a run is edited, whose own flow would pay too",
     )
+    tidy: Annotated[int, whole(0, 100_000)] = Field(
+        default=0,
+        description="frames before each keyframe in which smoke that would be stray there, farther than 4 cells from "
+        "the target, is taken back to it, a little more in each; mass is kept, and result.json has the share that was "
+        "`gathered`; 12 is useful; 0: none",
+    )
     coarse: Annotated[int, whole(0, 8)] | None = Field(
         default=None,
         description="grids of half, a quarter, ... the resolution to solve on first; default: down to 32 cells in 2D, "
@@ -389,5 +395,7 @@ def _refuse(problem: Problem, gamma: str, schedule: str, sources: bool, start: s
         raise SceneError("control.gamma", "a liquid's gamma is 2 atan(x / w) / pi; give its widths w as `blur`")
     if far > 0 and usual.own_gamma:
         raise SceneError("control.far", "only smoke has a long-range part of its distance; remove this key")
+    if getattr(problem.control, "tidy", 0) > 0 and usual.own_gamma:
+        raise SceneError("control.tidy", "only stray smoke can be taken back, not liquid; remove this key")
     if schedule == "shooting" and not usual.shooting:
         raise SceneError("control.schedule", '"shooting" is for smoke; use "sequence" or "halves"')

@@ -30,6 +30,7 @@ class KeyScore(TypedDict):
     bound: float | None
     transported_iou: float | None
     stray: NotRequired[float | None]
+    gathered: NotRequired[float]
     volume_error: NotRequired[float | None]
 
 
