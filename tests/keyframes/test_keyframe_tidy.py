@@ -201,12 +201,12 @@ def test_what_is_taken_fills_holes_first():
         [[0, 0], [0, 1], [1, 1], [0, 0]],
     )
     rho, stray, target = (density(grid, np.array(values), np.float64) for values in rows)
-    found = TakeBack(0.5).forward(rho, stray, target)[0].array
+    found = TakeBack(grid, 0.5).forward(rho, stray, target)[0].array
     np.testing.assert_allclose(found, [[1, 0.5], [0, 1], [1, 1], [0, 0]])
-    assert TakeBack(0.5).moved(rho, stray) == pytest.approx(1.5 / 4.5)
-    more = TakeBack(1.0).forward(rho, stray, target)[0].array
+    assert TakeBack(grid, 0.5).moved(rho, stray) == pytest.approx(1.5 / 4.5)
+    more = TakeBack(grid, 1.0).forward(rho, stray, target)[0].array
     np.testing.assert_allclose(more, [[0, 0], [0, 1.5], [1.5, 1.5], [0, 0]])
-    assert TakeBack(1.0).forward(rho, stray, target.zeros_like())[0] is rho
+    assert TakeBack(grid, 1.0).forward(rho, stray, target.zeros_like())[0] is rho
 
 
 def test_liquids_are_not_tidied():

@@ -224,7 +224,7 @@ FORWARD_ONLY: dict[str, Builder] = {
         Gather(at.grid, at.field(Kind.CENTRES), at.field(Kind.FACES), 0.4 * at.grid.spacing**2, 1.0),
         (at.field(Kind.CENTRES),),
     ),
-    "take back": lambda at: (TakeBack(0.6), tuple(_not_negative(at.field(Kind.CENTRES)) for _ in range(3))),
+    "take back": lambda at: (TakeBack(at.grid, 0.6), tuple(_not_negative(at.field(Kind.CENTRES)) for _ in range(3))),
     "carry smoke": lambda at: (_carry_smoke(at), (at.field(Kind.CENTRES), at.field(Kind.FACES))),
 }
 """Operators without a derivative: dot and Taylor tests do not apply."""

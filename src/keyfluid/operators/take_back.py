@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from keyfluid.fields import Field
+from keyfluid.grid import Grid, Kind
 from keyfluid.operators.base import Fields, ForwardOnly
 
 
@@ -23,10 +24,13 @@ from keyfluid.operators.base import Fields, ForwardOnly
 class TakeBack(ForwardOnly):
     """forward(density, stray, target) -> (density,); share: a, of the stray smoke that is taken."""
 
+    grid: Grid
     share: float
 
     def forward(self, *inputs: Field) -> Fields:
         rho, stray, target = inputs
+        for field, name in zip(inputs, ("density", "stray share", "target"), strict=True):
+            field.require(self.grid, Kind.CENTRES, f"take back: {name}")
         taken = rho.dtype.type(self.share) * stray.data * rho.data
         rest = rho.data - taken
         room = np.maximum(target.data - rest, 0)

@@ -78,7 +78,7 @@ class Tidying:
             bodies = problem.solids(record.index / problem.fps)
             if bodies is not None:
                 target = target.like(np.where(bodies.solid.ravel(), target.dtype.type(0), target.data))
-            smoke, back = record.state[key.field], TakeBack(place / len(records))
+            smoke, back = record.state[key.field], TakeBack(problem.grid, place / len(records))
             state = {**record.state, key.field: back.forward(smoke, stray, target)[0]}
             share = record.numbers.get(name, 0.0) + back.moved(smoke, stray)
             found.append(replace(record, state=state, numbers={**record.numbers, name: share}))
