@@ -53,6 +53,8 @@ blur = [0.1]
 schedule = "sequence"
 tidy = {tidy}
 """
+PARTS = (5 / 32, 1 / 2, 27 / 32, 1)
+"""Taken back after one to four of four frames."""
 FILM = {"sides": "walls", "fluid": "smoke", "region": ""}
 
 
@@ -83,7 +85,7 @@ def test_no_smoke_is_stray_and_what_was_is_told(plain, tidy):
     assert before[0]["stray"] > 0.1
     assert "gathered" not in before[0]
     assert [key["stray"] for key in after] == [0.0, 0.0]
-    assert after[0]["gathered"] == pytest.approx(before[0]["stray"], rel=1e-5)
+    assert before[0]["stray"] < after[0]["gathered"] < 2 * before[0]["stray"], "some of what is nearer goes too"
     assert after[0]["relative_error"] < before[0]["relative_error"]
     assert after[0]["transported_iou"] == before[0]["transported_iou"], "no flow did that"
 
@@ -146,11 +148,10 @@ def test_smoke_on_its_way_is_left_alone_and_what_strays_is_taken_along():
     assert counts == [1, 1, 0, 0, 0, 4]
     assert [record.index for record in ready] == [1, 2, 3, 4, 5, 6]
     assert [record.numbers.get("gathered", 0.0) for record in ready] == pytest.approx(
-        [0, 0, share / 4, share / 2, 3 * share / 4, share], abs=1e-3 * share
+        [0, 0, *(share * part for part in PARTS)], abs=1e-3 * share
     )
-    for record, frame in zip(ready[2:], (3, 4, 5, 6)):
-        smoke = record.state["density"].array
-        left = 1 - (frame - 2) / 4
+    for record, frame, part in zip(ready[2:], (3, 4, 5, 6), PARTS):
+        smoke, left = record.state["density"].array, 1 - part
         np.testing.assert_allclose(smoke[2 * frame : 2 * frame + 3, 0:3], 0.25 * left, atol=2e-3)
         here = np.roll(key.target, 2 * frame - 12, 0) > 0
         assert smoke[here].sum() == pytest.approx(key.target.sum() + astray.sum() * (1 - left), rel=2e-3)

@@ -12,7 +12,7 @@ from scipy.ndimage import distance_transform_edt
 import keyfluid
 from keyfluid.boundary import Boundary
 from keyfluid.cli.summary import summary
-from keyfluid.controllers.stray import away_from, grown, stray_share
+from keyfluid.controllers.stray import away_from, fading_away_from, grown, stray_share
 from keyfluid.grid import Grid
 from keyfluid.runs.metrics import stray
 from keyfluid.runs.run import open_run
@@ -72,6 +72,9 @@ def test_four_cells_are_near_and_a_little_more_is_away():
     far = [(13, 8), (3, 8), (12, 9), (11, 11), (8, 3), (0, 0)]
     assert not any(away[place] for place in near)
     assert all(away[place] for place in far)
+    fading = fading_away_from(grid, cell(grid, 8, 8))
+    assert [fading[8, place] for place in range(8, 16)] == [0, 0, 0.25, 0.5, 0.75, 1, 1, 1]
+    np.testing.assert_array_equal(fading == 1, away)
 
 
 @pytest.mark.parametrize(

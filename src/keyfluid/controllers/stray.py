@@ -25,8 +25,19 @@ SUPPORT = 0.01
 
 def away_from(grid: Grid, target: np.ndarray) -> np.ndarray:
     """The cells that are farther than FAR from the target's support."""
+    return ~grown(grid, _support(grid, target), FAR)
+
+
+def fading_away_from(grid: Grid, target: np.ndarray) -> np.ndarray:
+    """0 up to one cell from the target's support, 1 farther than FAR cells, in steps of a cell between: what is cut out
+    by it has no edge."""
+    support = _support(grid, target)
+    return np.mean([~grown(grid, support, reach) for reach in range(1, FAR + 1)], axis=0)
+
+
+def _support(grid: Grid, target: np.ndarray) -> np.ndarray:
     most = float(np.max(target))
-    return ~grown(grid, target > SUPPORT * most if most > 0 else np.zeros(grid.cells, bool), FAR)
+    return target > SUPPORT * most if most > 0 else np.zeros(grid.cells, bool)
 
 
 def stray_share(smoke: np.ndarray, away: np.ndarray, mask: np.ndarray | None = None) -> float:

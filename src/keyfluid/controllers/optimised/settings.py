@@ -123,9 +123,9 @@ class OptimisedSettings(Table):
     )
     tidy: Annotated[int, whole(0, 100_000)] = Field(
         default=0,
-        description="frames before each keyframe in which smoke that would be stray there, farther than 4 cells from "
-        "the target, is taken back to it, a little more in each; mass is kept, and result.json has the share that was "
-        "`gathered`; 12 is useful; 0: none",
+        description="frames before each keyframe in which smoke that would be stray there is taken back to its target, "
+        "a little more in each: all that is farther than 4 cells, and ever less of what is nearer; mass is kept, and "
+        "result.json has the share that was `gathered`; 12 is useful; 0: none",
     )
     coarse: Annotated[int, whole(0, 8)] | None = Field(
         default=None,

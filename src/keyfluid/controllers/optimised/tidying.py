@@ -1,8 +1,9 @@
 """`control.tidy`: in the last frames before a keyframe, stray smoke is taken back to it (operators/take_back.py).
 
-    keyframe k, n frames long    stray share s_k: 1 farther than 4 cells from the target (controllers/stray.py)
-    frame k - n + j, j = 1..n    s and the target are carried back from k along the air: what will be stray, and where
-                                 smoke will be at its target; of the stray smoke j / n is taken back
+    at the keyframe k         stray share s: 1 farther than 4 cells from the target, and fading from there to its edge,
+                              or a cut would show (controllers/stray.py)
+    frame k - n + j, j <= n   s and the target are carried back from k along the air: what will be stray, and where
+                              smoke will be at its target; of the stray smoke x^2 (3 - 2 x) is taken back, x = j / n
 
 So smoke that is still on its way stays alone, nothing pops, what is taken moves with the air, and at the keyframe
 nothing is stray. The simulation up to the keyframe is the one that was optimised, untouched; from there it goes
@@ -20,7 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from keyfluid.controllers.optimised.settings import OptimisedSettings
-from keyfluid.controllers.stray import away_from
+from keyfluid.controllers.stray import fading_away_from
 from keyfluid.fields import Field, density
 from keyfluid.operators.advect import Advect
 from keyfluid.operators.take_back import TakeBack
@@ -70,7 +71,7 @@ class Tidying:
     def _tidied(self, records: list[FrameRecord], key: Keyframe) -> list[FrameRecord]:
         problem, name = self.problem, gathered_name(self.problem.densities, key.field)
         region = 1.0 if key.mask is None else key.mask
-        stray = density(problem.grid, region * away_from(problem.grid, key.target), problem.dtype)
+        stray = density(problem.grid, region * fading_away_from(problem.grid, key.target), problem.dtype)
         target = density(problem.grid, region * key.target, problem.dtype)
         found = []
         for place in range(len(records), 0, -1):
@@ -78,7 +79,7 @@ class Tidying:
             bodies = problem.solids(record.index / problem.fps)
             if bodies is not None:
                 target = target.like(np.where(bodies.solid.ravel(), target.dtype.type(0), target.data))
-            smoke, back = record.state[key.field], TakeBack(problem.grid, place / len(records))
+            smoke, back = record.state[key.field], TakeBack(problem.grid, _eased(place / len(records)))
             state = {**record.state, key.field: back.forward(smoke, stray, target)[0]}
             share = record.numbers.get(name, 0.0) + back.moved(smoke, stray)
             found.append(replace(record, state=state, numbers={**record.numbers, name: share}))
@@ -91,3 +92,7 @@ class Tidying:
             advect = Advect(self.problem.grid, seconds, self.problem.engine.order)
             stray, target = advect.forward(stray, target, -velocity)
         return stray, target
+
+
+def _eased(x: float) -> float:
+    return x * x * (3 - 2 * x)
