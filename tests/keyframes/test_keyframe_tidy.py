@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import keyfluid
+from keyfluid.controllers.optimised.forces import JoinedForces
+from keyfluid.controllers.optimised.replay import simulate
 from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controllers.optimised.tidying import Tidying
 from keyfluid.controllers.stray import away_from, stray_share
@@ -17,6 +19,7 @@ from keyfluid.fields import Field, density
 from keyfluid.grid import Grid, Kind
 from keyfluid.operators.take_back import TakeBack
 from keyfluid.problem import FrameRecord
+from keyfluid.runs.run import plan_run
 from keyfluid.scenes import load_scene
 from keyfluid.scenes.build.problem import build
 
@@ -122,6 +125,16 @@ def test_threads_and_stops_change_no_bit(tidy, tmp_path):
     assert resumed.metrics["keyframes"] == tidy.metrics["keyframes"]
 
 
+def test_a_film_made_from_a_keyframe_on_is_that_made_in_one_go():
+    problem = build(load_scene(scene(3), ["smoke.buoyancy=2.0"]))
+    whole = list(simulate(problem, JoinedForces(), 12))
+    parts = list(simulate(problem, JoinedForces(), 12, after=(6, whole[6].state)))
+    assert [record.index for record in whole] == list(range(13))
+    assert whole[6].numbers["gathered"] > 0.5
+    for one, other in zip(whole[7:], parts, strict=True):
+        assert all(one.state[name].data.tobytes() == other.state[name].data.tobytes() for name in one.state)
+
+
 def records(problem, smoke, speed, frames):
     """A film of smoke that a steady wind carries by whole cells."""
     wind = Field.zeros(problem.grid, Kind.FACES, problem.dtype)
@@ -165,6 +178,15 @@ def test_frames_before_another_key_are_not_touched():
     early = Tidying(problem)
     assert not any(early.take(record) for record in film[:3])
     assert early.held == film[:3], "a film that ends there has them as they are"
+
+
+def test_frames_that_wait_are_in_the_plan():
+    def planned(tidy):
+        return plan_run(build(load_scene(scene(tidy)))).memory_bytes
+
+    state, faces = 4 * 24 * 24, 4 * 2 * 25 * 24
+    assert planned(3) - planned(0) == 3 * (state + 3 * faces)
+    assert planned(100) - planned(0) == 6 * (state + 3 * faces)
 
 
 def test_only_a_region_is_tidied():

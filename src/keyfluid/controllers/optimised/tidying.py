@@ -55,6 +55,15 @@ class Tidying:
             before = max([first, *(other for other in others if other < frame)])
             self._next |= dict.fromkeys(range(max(before, frame - frames) + 1, frame + 1), frame)
 
+    @property
+    def held_bytes(self) -> int:
+        """What the frames of one keyframe take: state, mean force, and the velocities of all steps."""
+        problem = self.problem
+        faces, frames = problem.velocity.nbytes, list(self._next.values())
+        carried = len(problem.carried) * problem.grid.count * problem.dtype.itemsize
+        most = max((frames.count(frame) for frame in self._keys), default=0)
+        return most * (carried + (2 + (problem.steps_per_frame or 1)) * faces)
+
     def take(self, record: FrameRecord) -> list[FrameRecord]:
         """The frames that are ready: none while a keyframe is awaited, all that led to it when it comes. The
         simulation goes on from the last one's state."""
