@@ -28,6 +28,7 @@ from keyfluid.operators.diffuse import Diffuse
 from keyfluid.operators.diffuse_liquid import DiffuseLiquid
 from keyfluid.operators.drive import Drive
 from keyfluid.operators.extrapolate import ExtrapolateVelocity, IntoBodies
+from keyfluid.operators.far_reach import FarReach
 from keyfluid.operators.force import AddConstant, AddRate, Inflow
 from keyfluid.operators.gather import Gather
 from keyfluid.operators.glow import Glow
@@ -42,6 +43,7 @@ from keyfluid.operators.redistance import Redistance
 from keyfluid.operators.relax import Relax
 from keyfluid.operators.solid_mask import SolidMask
 from keyfluid.operators.step_implicit import StepImplicit
+from keyfluid.operators.take_back import TakeBack
 from keyfluid.operators.transport import Transport
 from keyfluid.solids import Solids
 
@@ -105,6 +107,10 @@ def _carry_smoke(at: Setting) -> Operator:
     return CarrySmoke(at.grid, 1.9 * at.grid.spacing, gather, at.solids)
 
 
+def _not_negative(field: Field) -> Field:
+    return field.like(np.clip(field.data, 0, 1))
+
+
 def _surface(at: Setting) -> Field:
     """A level set that changes sign, nowhere near zero at a cell's centre."""
     phi = at.field(Kind.CENTRES)
@@ -153,6 +159,11 @@ REGISTER: dict[str, Builder] = {
     "Gaussian blur": lambda at: (gaussian_blur(at.grid, 1.3 * at.grid.spacing), (at.field(Kind.CENTRES),)),
     "Gaussian pyramid": lambda at: (
         gaussian_pyramid(at.grid, 0.8 * at.grid.spacing, 3),
+        (at.field(Kind.CENTRES),),
+    ),
+    "far reach": lambda at: (FarReach(at.grid, 30.0), (at.field(Kind.CENTRES),)),
+    "far reach, blurred": lambda at: (
+        FarReach(at.grid, 300.0, gaussian_blur(at.grid, 1.3 * at.grid.spacing)),
         (at.field(Kind.CENTRES),),
     ),
     "Gaussian pyramid around bodies": lambda at: (
@@ -213,6 +224,7 @@ FORWARD_ONLY: dict[str, Builder] = {
         Gather(at.grid, at.field(Kind.CENTRES), at.field(Kind.FACES), 0.4 * at.grid.spacing**2, 1.0),
         (at.field(Kind.CENTRES),),
     ),
+    "take back": lambda at: (TakeBack(at.grid, 0.6), tuple(_not_negative(at.field(Kind.CENTRES)) for _ in range(3))),
     "carry smoke": lambda at: (_carry_smoke(at), (at.field(Kind.CENTRES), at.field(Kind.FACES))),
 }
 """Operators without a derivative: dot and Taylor tests do not apply."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from keyfluid.controllers.optimised.forces import JoinedForces
 from keyfluid.controllers.optimised.windows import Window, cuts
 from keyfluid.fields import Field
 from keyfluid.models.state import State
@@ -17,21 +18,28 @@ class CarriedFilm:
     seams: frames where a window of the search begins, from the carried smoke: the grid's own begins there again, too.
     """
 
-    def __init__(self, problem: Problem, paths: int, windows: Sequence[Window], begin: int, state: State) -> None:
-        dt = 1.0 / (problem.fps * (problem.steps_per_frame or 1))
-        self._follow = FollowPaths(problem.grid, dt, paths)
-        self._start = {name: state[name] for name in problem.densities}
-        self._carriers: list[Field] = []
-        ends = [window.last for window in windows]
-        free = [Window(max([begin, *ends]), problem.frames)]
-        self.seams = {frame for frame in ends if frame > begin}
-        self._cuts = self.seams | {frame for window in [*windows, *free] for frame in cuts(problem, window)}
+    def __init__(self, problem: Problem, forces: JoinedForces, begin: int, state: State) -> None:
+        self._names, self.seams, self._cuts = tuple(problem.densities), set[int](), set[int]()
+        self._follow: FollowPaths | None = None
+        if forces.paths:
+            dt = 1.0 / (problem.fps * (problem.steps_per_frame or 1))
+            self._follow = FollowPaths(problem.grid, dt, forces.paths)
+            free = Window(max([begin, *(window.last for window in forces.windows)]), problem.frames)
+            self.seams = {window.last for window in forces.windows}
+            self._cuts = {frame for window in [*forces.windows, free] for frame in cuts(problem, window)}
+        self.begin_again(state)
 
-    def densities(self, frame: int, carriers: Sequence[Field]) -> dict[str, Field]:
+    def begin_again(self, state: State) -> dict[str, Field]:
+        """Carry these densities from here on; gives them back."""
+        self._start = {name: state[name] for name in self._names}
+        self._carriers: list[Field] = []
+        return self._start
+
+    def densities(self, frame: int, state: State, carriers: Sequence[Field]) -> Mapping[str, Field]:
         """The carried smoke at a frame; carriers: of the steps since the frame before."""
+        if self._follow is None:
+            return {name: state[name] for name in self._names}
         self._carriers.extend(carriers)
         paths = Paths(self._follow, self._carriers)
         found = {name: paths.read(density) for name, density in self._start.items()}
-        if frame in self._cuts:
-            self._start, self._carriers = found, []
-        return found
+        return self.begin_again(found) if frame in self._cuts else found

@@ -151,7 +151,7 @@ class Evaluation:
         pictures = picture_keys(problem, stage.window)
         pyramid = settings.levels if settings.gamma == "pyramid" else None
         span = (stage.window.first, stage.window.last)
-        self.match = problem.fluid.match(problem, span, stage.blur, pyramid)
+        self.match = problem.fluid.match(problem, span, stage.blur, pyramid, settings.far)
         self.looks = PictureMatch(pictures) if pictures else None
         flows = velocity_keys(problem, stage.window)
         self.flows = VelocityMatch(flows) if flows else None

@@ -109,6 +109,12 @@ class OptimisedSettings(Table):
         default=None,
         description="beta (eq. 6): penalty on the squares of the forces' differences, in the papers' units; default 0",
     )
+    far: Multiplier | None = Field(
+        default=None,
+        description="beta of a long-range part of the distance to smoke's keyframes, 1/2 <e, (1 + beta / L^2 "
+        "(-laplacian)^-1) e> of the error e: a wave of k cycles per longest side L counts 1 + beta / (2 pi k)^2, so "
+        "that stray smoke is drawn to where some is missing, however far away; 30 to 300 are useful; default 0",
+    )
     shear: Multiplier | None = Field(
         default=None,
         description="penalty on velocity differences within a cell and a step; keeps flows such that the grid can "
@@ -120,6 +126,12 @@ class OptimisedSettings(Table):
         description="of a cell, along which its smoke is carried from the window's start, in the search's last stage "
         "and in the film: sharp, where the grid would smear it a little in every step; 1, 2 or 4 (in 3D 8), 0: the "
         "grid carries it; default 4 in 2D, 2 in 3D",
+    )
+    tidy: Annotated[int, whole(0, 100_000)] = Field(
+        default=0,
+        description="frames before each keyframe in which smoke that would be stray there is taken back to its target, "
+        "a little more in each: all that is farther than 4 cells, and ever less of what is nearer; mass is kept, and "
+        "result.json has the share that was `gathered`; 12 is useful; 0: none",
     )
     coarse: Annotated[int, whole(0, 8)] | None = Field(
         default=None,
@@ -254,6 +266,7 @@ class SearchNumbers:
     alpha: float
     """Tang's, whatever the method."""
     beta: float
+    far: float
     shear: float
     paths: int
     coarse: int
@@ -286,7 +299,7 @@ class SearchNumbers:
         usual = problem.fluid.search(problem)
         spacing = value("spacing", usual.spacing)
         schedule = value("schedule", "auto")
-        _refuse(problem, value("gamma", "auto"), schedule, value("sources", False), control.start)
+        _refuse(problem, value("gamma", "auto"), schedule, value("sources", False), control.start, value("far", 0.0))
         limit = highest_wave(grid)
         all_waves = dim == 2 or value("bands", "full") == "grow"
         cutoff = value("cutoff", None if all_waves else min(limit, _FULL_3D))
@@ -320,6 +333,7 @@ class SearchNumbers:
             levels=value("levels", 4),
             alpha=_ALPHA_OF[problem.method] * value("alpha", 0.0),
             beta=value("beta", 0.0),
+            far=value("far", 0.0),
             shear=value("shear", 0.0 if problem.edit is not None else usual.shear),
             paths=value("paths", usual.paths),
             coarse=min(value("coarse", usual.coarse), most),
@@ -378,7 +392,7 @@ def _falls(problem: Problem) -> bool:
     return 0.5 * abs(problem.fluid.weight) * seconds**2 > problem.grid.size[problem.up]
 
 
-def _refuse(problem: Problem, gamma: str, schedule: str, sources: bool, start: str | None) -> None:
+def _refuse(problem: Problem, gamma: str, schedule: str, sources: bool, start: str | None, far: float) -> None:
     """What goes only with smoke, or only with liquids, and what shooting can't do."""
     if schedule == "shooting" and start is not None:
         raise SceneError("control.start", 'schedule "shooting" starts from no other run; use another schedule')
@@ -387,5 +401,9 @@ def _refuse(problem: Problem, gamma: str, schedule: str, sources: bool, start: s
         raise SceneError("control.sources", "only liquids support optimised sources; remove this key")
     if gamma != "auto" and usual.own_gamma:
         raise SceneError("control.gamma", "a liquid's gamma is 2 atan(x / w) / pi; give its widths w as `blur`")
+    if far > 0 and usual.own_gamma:
+        raise SceneError("control.far", "only smoke has a long-range part of its distance; remove this key")
+    if getattr(problem.control, "tidy", 0) > 0 and usual.own_gamma:
+        raise SceneError("control.tidy", "only stray smoke can be taken back, not liquid; remove this key")
     if schedule == "shooting" and not usual.shooting:
         raise SceneError("control.schedule", '"shooting" is for smoke; use "sequence" or "halves"')

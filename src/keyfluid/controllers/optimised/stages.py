@@ -57,14 +57,9 @@ def plan_stages(problem: Problem, settings: SearchNumbers, window: Window | None
             control = make_control(level, settings, cutoff, window)
             for blur in _blurs(level, settings, window, first=not stages and rank == 0):
                 label = _label(level, settings, cutoff, blur)
-                iterations, paths = settings.iterations_of(level is problem), _paths(level is problem, blur, settings)
-                stages.append(Stage(level, window, control, blur, iterations, label, paths))
+                iterations = settings.iterations_of(level is problem)
+                stages.append(Stage(level, window, control, blur, iterations, label, settings.paths))
     return stages
-
-
-def _paths(final_grid: bool, blur: float, settings: SearchNumbers) -> int:
-    """Coarser grids and blurs show the way to the last stage, which then follows the smoke."""
-    return settings.paths if final_grid and blur == 0 else 0
 
 
 def _levels(problem: Problem, coarse: int) -> list[Problem]:

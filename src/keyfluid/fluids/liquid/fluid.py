@@ -71,9 +71,9 @@ class LiquidFluid(Fluid):
         return LiquidSteps(problem, own)
 
     def match(
-        self, problem: Problem, frames: tuple[int, int], blur: float, pyramid: int | None = None
+        self, problem: Problem, frames: tuple[int, int], blur: float, pyramid: int | None = None, far: float = 0.0
     ) -> SurfaceMatch | None:
-        """The objective compares signed distances; blur: w of gamma."""
+        """The objective compares signed distances; blur: w of gamma; no far part."""
         steps, keys = problem.steps_per_frame or 1, []
         for key in problem.keyframes:
             target = distance_wanted(problem, key, key.frame)
