@@ -8,25 +8,33 @@ of several keyframes proportional to the steps between them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from keyfluid.fields import Field
-from keyfluid.operators.follow_paths import FollowPaths, Paths
+from keyfluid.operators.follow_paths import FollowPaths, Gifts, Paths
 from keyfluid.rollout.rollout import Objective
 
 
 class CarriedObjective:
-    """part: looks at densities only; start: those before step `first`; cuts: between the first step and the last look.
+    """part: looks at densities only; start: those before step `first`; cuts: between the first step and the last look;
+    gifts: of sources, for steps from one to another, one mapping for each density.
 
     It is a path objective (rollout/rollout.py).
     """
 
     def __init__(
-        self, part: Objective, follow: FollowPaths, start: Mapping[str, Field], first: int, cuts: Iterable[int]
+        self,
+        part: Objective,
+        follow: FollowPaths,
+        start: Mapping[str, Field],
+        first: int,
+        cuts: Iterable[int],
+        gifts: Callable[[int, int], Sequence[Gifts]],
     ) -> None:
         self.part, self._follow, self._start, self._first = part, follow, dict(start), first
+        self._gifts = gifts
         self._looks = sorted(part.steps())
         inside = {cut for cut in cuts if first < cut < self._looks[-1]}
         self._spans = list(pairwise([first, *sorted(inside), self._looks[-1]]))
@@ -38,7 +46,7 @@ class CarriedObjective:
             span = _Span(begin, here, {})
             for look in sorted({*(step for step in self._looks if begin < step <= end), end}):
                 paths = Paths(self._follow, carriers[begin - self._first : look - self._first])
-                here = {name: paths.read(density) for name, density in span.start.items()}
+                here = dict(zip(span.start, paths.read(list(span.start.values()), self._gifts(begin, look))))
                 bars: Mapping[str, Field] = {}
                 if look in self._looks:
                     more, bars = self.part.term(look, here)
@@ -54,10 +62,11 @@ class CarriedObjective:
             for look, (paths, bars) in span.ends.items():
                 if not bars:
                     continue
-                names = list(bars)
-                found = paths.adjoint([span.start[name] for name in names], [bars[name] for name in names])
-                _add(back, dict(zip(names, found)))
-                for step, push in zip(range(span.begin, look), found[len(names) :]):
+                start = list(span.start.values())
+                ends = [bars[name] if name in bars else density.zeros_like() for name, density in span.start.items()]
+                found = paths.adjoint(start, ends, self._gifts(span.begin, look))
+                _add(back, dict(zip(span.start, found)))
+                for step, push in zip(range(span.begin, look), found[len(start) :]):
                     pushes[step - self._first].data[:] += push.data
         return value, pushes
 
@@ -69,7 +78,7 @@ class CarriedObjective:
             start = here
             for look in sorted({*(step for step in wanted if begin < step <= end), end}):
                 paths = Paths(self._follow, carriers[begin - self._first : look - self._first])
-                here = {name: paths.read(density) for name, density in start.items()}
+                here = dict(zip(start, paths.read(list(start.values()), self._gifts(begin, look))))
                 found[look] = here
         return {self._first: self._start, **found}
 

@@ -29,6 +29,7 @@ from keyfluid.operators.diffuse_liquid import DiffuseLiquid
 from keyfluid.operators.drive import Drive
 from keyfluid.operators.extrapolate import ExtrapolateVelocity, IntoBodies
 from keyfluid.operators.far_reach import FarReach
+from keyfluid.operators.follow_paths import FollowPaths, Gift
 from keyfluid.operators.force import AddConstant, AddRate, Inflow
 from keyfluid.operators.gather import Gather
 from keyfluid.operators.glow import Glow
@@ -79,6 +80,17 @@ def _advect(order: int, feet: str, interpolation: str = "linear") -> Builder:
     def build(at: Setting) -> tuple[Operator, Fields]:
         operator = Advect(at.grid, 1.3 * at.grid.spacing, order, feet, interpolation)
         return operator, (at.field(Kind.CENTRES), at.field(Kind.FACES), at.field(Kind.FACES))
+
+    return build
+
+
+def _follow_paths(per_axis: int, given: bool = False) -> Builder:
+    """Three steps; with gifts in the first and the last of them."""
+
+    def build(at: Setting) -> tuple[Operator, Fields]:
+        gifts = [{step: Gift(at.field(Kind.CENTRES), at.field(Kind.CENTRES)) for step in (0, 2)}] if given else []
+        operator = FollowPaths(at.grid, 0.9 * at.grid.spacing, per_axis**at.grid.dim, 0.8 if given else 1.0, gifts)
+        return operator, (at.field(Kind.CENTRES), *(at.field(Kind.FACES) for _ in range(3)))
 
     return build
 
@@ -140,6 +152,8 @@ REGISTER: dict[str, Builder] = {
     "advect RK2, shared feet": _advect(2, "shared"),
     "advect RK2, cubic": _advect(2, "own", "cubic"),
     "advect RK2, cubic, shared feet": _advect(2, "shared", "cubic"),
+    "follow paths": _follow_paths(2),
+    "follow paths past sources": _follow_paths(1, given=True),
     "confine vorticity": lambda at: (ConfineVorticity(at.grid, 3.1, 0.3), (at.field(Kind.FACES),)),
     "project": lambda at: (Project(at.grid, at.solids, at.dtype, _tight(at)), (at.field(Kind.FACES),)),
     "diffuse": lambda at: (

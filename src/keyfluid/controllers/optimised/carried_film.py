@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from keyfluid.controllers.optimised.forces import JoinedForces
-from keyfluid.controllers.optimised.windows import Window, cuts
+from keyfluid.controllers.optimised.gifts import SceneGifts
+from keyfluid.controllers.optimised.windows import Window, cut_frames
 from keyfluid.fields import Field
 from keyfluid.models.state import State
 from keyfluid.operators.follow_paths import FollowPaths, Paths
@@ -21,12 +22,14 @@ class CarriedFilm:
     def __init__(self, problem: Problem, forces: JoinedForces, begin: int, state: State) -> None:
         self._names, self.seams, self._cuts = tuple(problem.densities), set[int](), set[int]()
         self._follow: FollowPaths | None = None
+        self._steps = problem.steps_per_frame or 1
         if forces.paths:
-            dt = 1.0 / (problem.fps * (problem.steps_per_frame or 1))
-            self._follow = FollowPaths(problem.grid, dt, forces.paths)
+            dt = 1.0 / (problem.fps * self._steps)
+            self._gifts = SceneGifts(problem, dt)
+            self._follow = FollowPaths(problem.grid, dt, forces.paths, self._gifts.fade)
             free = Window(max([begin, *(window.last for window in forces.windows)]), problem.frames)
             self.seams = {window.last for window in forces.windows}
-            self._cuts = {frame for window in [*forces.windows, free] for frame in cuts(problem, window)}
+            self._cuts = {frame for window in [*forces.windows, free] for frame in cut_frames(problem, window)}
         self.begin_again(state)
 
     def begin_again(self, state: State) -> dict[str, Field]:
@@ -41,5 +44,7 @@ class CarriedFilm:
             return {name: state[name] for name in self._names}
         self._carriers.extend(carriers)
         paths = Paths(self._follow, self._carriers)
-        found = {name: paths.read(density) for name, density in self._start.items()}
+        last = frame * self._steps
+        gifts = self._gifts.between(last - len(self._carriers), last)
+        found = dict(zip(self._start, paths.read(list(self._start.values()), gifts)))
         return self.begin_again(found) if frame in self._cuts else found

@@ -8,14 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from keyfluid.controllers.optimised.edited import own_forces
+from keyfluid.controllers.optimised.gifts import SceneGifts
 from keyfluid.controllers.optimised.on_grid import state_on
 from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controllers.optimised.stages import Stage
-from keyfluid.controllers.optimised.windows import Window, cuts
+from keyfluid.controllers.optimised.windows import Window, cut_frames
 from keyfluid.controls import Control, ControlForcing
 from keyfluid.errors import BlowUp, OverBudget, SceneError
 from keyfluid.fields import Field
@@ -112,6 +114,10 @@ def _rollout(stage: Stage, settings: SearchNumbers, model: Model) -> Rollout:
     budget = settings.budget or (None if limit is None else int(SHARE * limit))
     vectors = optimiser_bytes(stage.control, settings.history)
     sheared = problem.velocity.data.nbytes if settings.shear > 0 else 0
+    if stage.paths:
+        longest = max((b - a) * (problem.steps_per_frame or 1) for a, b in pairwise(cut_frames(problem, stage.window)))
+        follow = FollowPaths(problem.grid, 1.0, stage.paths)
+        vectors += follow.nbytes(longest, problem.dtype.itemsize) + steps * problem.velocity.nbytes
     try:
         return Rollout(model, steps, budget, vectors, first, sheared)
     except OverBudget as error:
@@ -147,7 +153,9 @@ class Evaluation:
             start = problem.edit.record(problem.edit.first).state
         self._under = own_forces(problem, keep=None)
         given = problem.start if start is None else state_on(problem, start)
-        self._state = model.initial_state(**{name: given[name] for name in given if name in {*model.carried, "velocity"}})
+        self._state = model.initial_state(
+            **{name: given[name] for name in given if name in {*model.carried, "velocity"}}
+        )
         pictures = picture_keys(problem, stage.window)
         pyramid = settings.levels if settings.gamma == "pyramid" else None
         span = (stage.window.first, stage.window.last)
@@ -161,10 +169,11 @@ class Evaluation:
         seen, felt = [*matches, *wanted], [*([self.flows] if self.flows else []), *arrival, *shear]
         self._along: CarriedObjective | None = None
         if stage.paths and seen:
-            follow = FollowPaths(problem.grid, self.dt, stage.paths)
+            gifts = SceneGifts(problem, self.dt)
+            follow = FollowPaths(problem.grid, self.dt, stage.paths, gifts.fade)
             start = {name: given[name].astype(problem.dtype) for name in problem.densities}
-            restarts = [frame * (problem.steps_per_frame or 1) for frame in cuts(problem, stage.window)]
-            self._along = CarriedObjective(SumOfObjectives(seen), follow, start, first, restarts)
+            restarts = [frame * (problem.steps_per_frame or 1) for frame in cut_frames(problem, stage.window)]
+            self._along = CarriedObjective(SumOfObjectives(seen), follow, start, first, restarts, gifts.between)
             seen = []
         self._objective = SumOfObjectives([*seen, *felt])
         scale = sum(part.scale for part in matches) or 1.0

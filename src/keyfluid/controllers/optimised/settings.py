@@ -123,9 +123,9 @@ class OptimisedSettings(Table):
     )
     paths: Annotated[int, whole(0, 8)] | None = Field(
         default=None,
-        description="of a cell, along which its smoke is carried from the window's start, in the search's last stage "
-        "and in the film: sharp, where the grid would smear it a little in every step; 1, 2 or 4 (in 3D 8), 0: the "
-        "grid carries it; default 4 in 2D, 2 in 3D",
+        description="of a cell, along which its smoke is carried from the start of its window, in the search and in "
+        "the film: sharp, where the grid smears it a little in every step; 4 in 2D is best for one keyframe, 1, 2 and in "
+        "3D 8 are allowed too; 0 (default): the grid carries it",
     )
     tidy: Annotated[int, whole(0, 100_000)] = Field(
         default=0,
@@ -405,5 +405,10 @@ def _refuse(problem: Problem, gamma: str, schedule: str, sources: bool, start: s
         raise SceneError("control.far", "only smoke has a long-range part of its distance; remove this key")
     if getattr(problem.control, "tidy", 0) > 0 and usual.own_gamma:
         raise SceneError("control.tidy", "only stray smoke can be taken back, not liquid; remove this key")
+    paths = problem.control.paths if isinstance(problem.control, OptimisedSettings) else None
+    if paths and usual.own_gamma:
+        raise SceneError("control.paths", "only smoke is carried along paths; remove this key")
+    if paths and paths not in (allowed := (1, 2, 2**problem.grid.dim)):
+        raise SceneError("control.paths", f"{paths} in each cell; use {', '.join(map(str, allowed))}, or 0 for none")
     if schedule == "shooting" and not usual.shooting:
         raise SceneError("control.schedule", '"shooting" is for smoke; use "sequence" or "halves"')

@@ -91,7 +91,7 @@ class SmokeFluid(Fluid):
         return SearchDefaults(
             spacing=longest / (32 if dim == 2 else 8), time="integrated", tau=5e-5 if dim == 2 else 1e-5,
             iterations=120, blur=(0.04 * longest, 0.02 * longest, 0.0), blur_word="blur",
-            shear=1.0 if dim == 2 else 3.0, paths=_paths(problem), coarse=max(problem.grid.cells).bit_length(), own_gamma=False,
+            shear=1.0 if dim == 2 else 3.0, paths=0, coarse=max(problem.grid.cells).bit_length(), own_gamma=False,
             sources=False, shooting=True, guarded=True, trials=25, slack=0.0,
         )  # fmt: skip
 
@@ -121,12 +121,6 @@ class SmokeFluid(Fluid):
         if self.acceleration([], warmest) * dt * dt > self.fast * max(problem.grid.size):
             return "smoke.heat_buoyancy", self.heat_buoyancy
         return None
-
-
-def _paths(problem: Problem) -> int:
-    if problem.sources or problem.fluid.dissipation:
-        return 0
-    return 4 if problem.grid.dim == 2 else 2
 
 
 def _gamma(grid: Grid, blur: float, pyramid: int | None) -> Blur | None:

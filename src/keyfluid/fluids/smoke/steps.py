@@ -50,7 +50,9 @@ class SmokeSteps:
         if options.buoyancy != 0:
             return None
         if self._air is None or self._air.dt != dt:
-            emitters = [emitter if emitter.name == TEMPERATURE else replace(emitter, name=None) for emitter in options.emitters]
+            emitters = [
+                emitter if emitter.name == TEMPERATURE else replace(emitter, name=None) for emitter in options.emitters
+            ]
             self._air = Smoke(self.problem.grid, dt, replace(options, densities=(), emitters=emitters))
         return self._air
 

@@ -79,28 +79,71 @@ def trace(way, velocity, groups, steps, scale, half, lattices, bases, points, sl
 
 
 @parallel_kernel
-def read(way, values, out, groups, steps, lattices, bases, points, slabs, rate, corner, part, place):
-    """out = the mean, over the paths of a cell, of the carried values where they began."""
+def meet(way, step, gain, keep, fade, total, weight, groups, steps, lattices, bases, points, slabs, rate, corner, part,
+         place):  # fmt: skip
+    """What paths are given at the start of a step: total += weight gain(x), weight *= fade keep(x)."""
+    axes = len(points)
+    m0, m1, m = rows_of(points)
+    for slab in prange(slabs):
+        v, q, p = slab * 2 * axes * m, slab * 2**axes * m, slab * 2 * axes * m
+        for t in range(slab * groups * m0 // slabs, (slab + 1) * groups * m0 // slabs):
+            i = t % m0
+            for j in range(m1):
+                here, o = _block(points, groups, step, t, j), (t * m1 + j) * m
+                value_row(gain, lattices, bases, steps * axes, axes, i, j, way, here, m, rate, v, corner, q, part,
+                          place, p)  # fmt: skip
+                value_row(keep, lattices, bases, steps * axes, axes, i, j, way, here, m, rate, v + m, corner, q, part,
+                          place, p)  # fmt: skip
+                for n in range(m):
+                    total[at(o + n)] += weight[at(o + n)] * rate[at(v + n)]
+                    weight[at(o + n)] *= fade * rate[at(v + m + n)]
+
+
+@parallel_kernel
+def meet_adjoint(way, step, gain, keep, fade, weight, carried, out_bar, way_bar, groups, steps, lattices, bases, points,
+                 slabs, rate, corner, part, place, slope):  # fmt: skip
+    """Add to way_bar what the gift of a step depends on where it was met, and carry the density over that gift.
+
+    weight: of later steps; carried: the density of each path before the gift, then after it.
+    """
     axes = len(points)
     m0, m1, m = rows_of(points)
     share = bases.dtype.type(1.0 / groups)
     for slab in prange(slabs):
         v, q, p = slab * 2 * axes * m, slab * 2**axes * m, slab * 2 * axes * m
-        for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
+        for t in range(slab * groups * m0 // slabs, (slab + 1) * groups * m0 // slabs):
+            i = t % m0
             for j in range(m1):
-                o = (i * m1 + j) * m
+                here, bar, o = _block(points, groups, step, t, j), _block(points, groups, 0, t, j), (t * m1 + j) * m
+                slope_row(gain, lattices, bases, steps * axes, axes, i, j, way, here, m, rate, v, corner, q, part,
+                          place, slope, p)  # fmt: skip
+                slope_row(keep, lattices, bases, steps * axes, axes, i, j, way, here, m, rate, v + m, corner, q, part,
+                          place, slope, p + m)  # fmt: skip
                 for n in range(m):
-                    out[at(o + n)] = 0
-                for g in range(groups):
-                    value_row(values, lattices, bases, steps * axes, axes, i, j, way,
-                              _block(points, groups, 0, g * m0 + i, j), m, rate, v, corner, q, part, place, p)  # fmt: skip
-                    for n in range(m):
-                        out[at(o + n)] += share * rate[at(v + n)]
+                    push = share * out_bar[at((i * m1 + j) * m + n)] * weight[at(o + n)]
+                    kept = fade * carried[at(o + n)]
+                    for a in range(axes):
+                        change = slope[at(axes * p + a * m + n)] + slope[at(axes * (p + m) + a * m + n)] * kept
+                        way_bar[at(bar + a * m + n)] += push * change
+                    carried[at(o + n)] = rate[at(v + n)] + rate[at(v + m + n)] * kept
 
 
 @parallel_kernel
-def read_adjoint(way, values, out_bar, way_bar, copies, groups, steps, lattices, bases, points, slabs, rate, corner,
-                 part, place, slope):  # fmt: skip
+def read(way, values, each, groups, steps, lattices, bases, points, slabs, rate, corner, part, place):
+    """each = the carried values where the paths began, path by path."""
+    axes = len(points)
+    m0, m1, m = rows_of(points)
+    for slab in prange(slabs):
+        q, p = slab * 2**axes * m, slab * 2 * axes * m
+        for t in range(slab * groups * m0 // slabs, (slab + 1) * groups * m0 // slabs):
+            for j in range(m1):
+                value_row(values, lattices, bases, steps * axes, axes, t % m0, j, way, _block(points, groups, 0, t, j),
+                          m, each, (t * m1 + j) * m, corner, q, part, place, p)  # fmt: skip
+
+
+@parallel_kernel
+def read_adjoint(way, values, out_bar, weight, way_bar, copies, groups, steps, lattices, bases, points, slabs, rate,
+                 corner, part, place, slope):  # fmt: skip
     """Add to the derivatives by where paths began, and to copies of those by the values."""
     axes = len(points)
     m0, m1, m = rows_of(points)
@@ -113,11 +156,11 @@ def read_adjoint(way, values, out_bar, way_bar, copies, groups, steps, lattices,
         for t in range(slab * groups * m0 // slabs, (slab + 1) * groups * m0 // slabs):
             i = t % m0
             for j in range(m1):
-                here = _block(points, groups, 0, t, j)
+                here, o = _block(points, groups, 0, t, j), (t * m1 + j) * m
                 slope_row(values, lattices, bases, steps * axes, axes, i, j, way, here, m, rate, v, corner, q, part,
                           place, slope, p)  # fmt: skip
                 for n in range(m):
-                    rate[at(v + n)] = share * out_bar[at((i * m1 + j) * m + n)]
+                    rate[at(v + n)] = share * out_bar[at((i * m1 + j) * m + n)] * weight[at(o + n)]
                     place[at(p + n)] += np.int32(slab * size)
                 for a in range(axes):
                     for n in range(m):
@@ -126,16 +169,16 @@ def read_adjoint(way, values, out_bar, way_bar, copies, groups, steps, lattices,
 
 
 @parallel_kernel
-def trace_adjoint(way, velocity, way_bar, velocity_bar, copies, groups, steps, scale, half, lattices, bases, points,
-                  slabs, mid, rate, pull, corner, part, place, slope):  # fmt: skip
-    """Derivatives by the velocities of all steps. way_bar: by where paths began; moves on to where they end:
+def trace_adjoint(way, velocity, way_bar, velocity_bar, copies, begin, end, groups, scale, half, lattices, bases,
+                  points, slabs, mid, rate, pull, corner, part, place, slope):  # fmt: skip
+    """Derivatives by the velocities of steps `begin` to `end`. way_bar: by where paths were before them; moves on:
 
     mid_bar = -h (grad u(mid))^T y_bar,   x_bar = y_bar + mid_bar - h/2 (grad u(x))^T mid_bar
     """
     axes = len(points)
     m0, m1, m = rows_of(points)
     size = copies.size // slabs
-    for s in range(steps):
+    for s in range(begin, end):
         for slab in prange(slabs):
             w, v, q, p = slab * axes * m, slab * 2 * axes * m, slab * 2**axes * m, slab * 2 * axes * m
             second = v + axes * m
@@ -208,14 +251,15 @@ def _slopes_times(slope, b, change, cs, out, o, axes, m):
 
 
 @parallel_kernel
-def trace_tangent(way, velocity, d_velocity, d_way, groups, steps, scale, half, lattices, bases, points, slabs, mid,
-                  rate, pull, corner, part, place, slope):  # fmt: skip
-    """Change of where paths began for a change of the velocities; d_way: one block for each row, zero at first."""
+def trace_tangent(way, velocity, d_velocity, d_way, begin, end, groups, scale, half, lattices, bases, points, slabs,
+                  mid, rate, pull, corner, part, place, slope):  # fmt: skip
+    """Change of where paths were before steps `begin` to `end` for a change of their velocities; d_way: before, of where
+    they were after them."""
     axes = len(points)
     m0, m1, m = rows_of(points)
     for slab in prange(slabs):
         w, v, q, p = slab * axes * m, slab * 2 * axes * m, slab * 2**axes * m, slab * 2 * axes * m
-        for s in range(steps - 1, -1, -1):
+        for s in range(end - 1, begin - 1, -1):
             for t in range(slab * groups * m0 // slabs, (slab + 1) * groups * m0 // slabs):
                 i = t % m0
                 for j in range(m1):
@@ -243,27 +287,49 @@ def trace_tangent(way, velocity, d_velocity, d_way, groups, steps, scale, half, 
 
 
 @parallel_kernel
-def read_tangent(way, values, d_way, d_values, d_out, groups, steps, lattices, bases, points, slabs, rate, corner,
-                 part, place, slope):  # fmt: skip
+def read_tangent(way, values, d_way, d_values, each, groups, steps, lattices, bases, points, slabs, rate, corner, part,
+                 place, slope):  # fmt: skip
     """Change of `read` for changes of where paths began and of the values."""
     axes = len(points)
     m0, m1, m = rows_of(points)
-    share = bases.dtype.type(1.0 / groups)
     for slab in prange(slabs):
         v, q, p = slab * 2 * axes * m, slab * 2**axes * m, slab * 2 * axes * m
-        for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
+        for t in range(slab * groups * m0 // slabs, (slab + 1) * groups * m0 // slabs):
+            i = t % m0
             for j in range(m1):
-                o = (i * m1 + j) * m
-                for n in range(m):
-                    d_out[at(o + n)] = 0
-                for g in range(groups):
-                    here = _block(points, groups, 0, g * m0 + i, j)
-                    slope_row(values, lattices, bases, steps * axes, axes, i, j, way, here, m, rate, v, corner, q, part,
-                              place, slope, p)  # fmt: skip
-                    value_row(d_values, lattices, bases, steps * axes, axes, i, j, way, here, m, rate, v, corner, q,
-                              part, place, p + m)  # fmt: skip
-                    for a in range(axes):
-                        for n in range(m):
-                            rate[at(v + n)] += slope[at(axes * p + a * m + n)] * d_way[at(here + a * m + n)]
+                here, o = _block(points, groups, 0, t, j), (t * m1 + j) * m
+                slope_row(values, lattices, bases, steps * axes, axes, i, j, way, here, m, rate, v, corner, q, part,
+                          place, slope, p)  # fmt: skip
+                value_row(d_values, lattices, bases, steps * axes, axes, i, j, way, here, m, each, o, corner, q, part,
+                          place, p + m)  # fmt: skip
+                for a in range(axes):
                     for n in range(m):
-                        d_out[at(o + n)] += share * rate[at(v + n)]
+                        each[at(o + n)] += slope[at(axes * p + a * m + n)] * d_way[at(here + a * m + n)]
+
+
+@parallel_kernel
+def meet_tangent(way, step, gain, keep, fade, weight, d_total, d_weight, d_way, groups, steps, lattices, bases, points,
+                 slabs, rate, corner, part, place, slope):  # fmt: skip
+    """Change of `meet`; d_way: change of where the gift of a step is met. weight moves on as well."""
+    axes = len(points)
+    m0, m1, m = rows_of(points)
+    for slab in prange(slabs):
+        v, q, p = slab * 2 * axes * m, slab * 2**axes * m, slab * 2 * axes * m
+        for t in range(slab * groups * m0 // slabs, (slab + 1) * groups * m0 // slabs):
+            i = t % m0
+            for j in range(m1):
+                here, change, o = _block(points, groups, step, t, j), _block(points, groups, 0, t, j), (t * m1 + j) * m
+                slope_row(gain, lattices, bases, steps * axes, axes, i, j, way, here, m, rate, v, corner, q, part,
+                          place, slope, p)  # fmt: skip
+                slope_row(keep, lattices, bases, steps * axes, axes, i, j, way, here, m, rate, v + m, corner, q, part,
+                          place, slope, p + m)  # fmt: skip
+                for n in range(m):
+                    d_gain, d_keep = rate[at(v + n)] * 0, rate[at(v + n)] * 0
+                    for a in range(axes):
+                        moved = d_way[at(change + a * m + n)]
+                        d_gain += slope[at(axes * p + a * m + n)] * moved
+                        d_keep += slope[at(axes * (p + m) + a * m + n)] * moved
+                    before, keeps = weight[at(o + n)], rate[at(v + m + n)]
+                    d_total[at(o + n)] += d_weight[at(o + n)] * rate[at(v + n)] + before * d_gain
+                    d_weight[at(o + n)] = fade * (d_weight[at(o + n)] * keeps + before * d_keep)
+                    weight[at(o + n)] = fade * before * keeps
