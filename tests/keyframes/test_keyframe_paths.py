@@ -117,10 +117,11 @@ def test_cuts_follow_every_step_about_once():
     assert cut_frames(problem, Window(0, 12)) == [0, 6, 12]
     long = problem_of("", "time.frames=200", "keyframe.1.frame=200")
     cuts = cut_frames(long, Window(0, 200))
-    assert cuts[:2] == [0, 6] and cuts[-1] == 200
+    assert cuts[:2] == [0, 6]
+    assert cuts[-1] == 200
     assert max(b - a for a, b in pairwise(cuts)) <= 48
 
 
 def test_what_can_not_be_carried_is_refused():
-    with pytest.raises(SceneError, match="control.paths: 3 in each cell; use 1, 2, 4, or 0 for none"):
+    with pytest.raises(SceneError, match=r"control\.paths: 3 in each cell; use 1, 2, 4, or 0 for none"):
         SearchNumbers.of(problem_of("", "control.paths=3"))

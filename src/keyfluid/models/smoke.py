@@ -97,7 +97,7 @@ class SmokeOptions:
             raise KeyfluidError(f"smoke: buoyancy {self.buoyancy} must be a finite number")
         if not 0 <= self.up < grid.dim:
             raise KeyfluidError(f"smoke: up is axis {self.up}; this grid has axes 0 to {grid.dim - 1}")
-        strangers = {emitter.name for emitter in self.emitters} - {None, *self.carried}
+        strangers = {emitter.name for emitter in self.emitters if emitter.name is not None} - set(self.carried)
         if strangers:
             raise KeyfluidError(f"smoke: emitters of {sorted(strangers)}; this model carries {self.carried}")
 

@@ -176,7 +176,7 @@ class _Pushes:
 
 @dataclass(frozen=True, eq=False)
 class _Reversal:
-    """The way back through the steps. look: an objective's derivative after a step; pushes: that of a path objective."""
+    """The way back through the steps. look: an objective's derivative after a step; pushes: a path objective's."""
 
     model: Model
     schedule: Schedule

@@ -41,7 +41,7 @@ from keyfluid.operators.follow_paths import FollowPaths
 from keyfluid.problem import Clock, Problem
 from keyfluid.rollout import MemoryPlan, Rollout
 from keyfluid.rollout.allocation import choose_allocation
-from keyfluid.rollout.rollout import Model
+from keyfluid.rollout.rollout import Model, Objective
 
 SHARE = 0.6
 """Share of the machine's memory that an optimisation takes unless the scene gives control.memory."""
@@ -97,7 +97,6 @@ class Goal:
 
 def memory_plan(stage: Stage, settings: SearchNumbers) -> MemoryPlan:
     """What an evaluation of a stage will hold."""
-    problem = stage.problem
     return _rollout(stage, settings, model_of(stage)).plan
 
 
@@ -166,7 +165,8 @@ class Evaluation:
         shear = [ShearPenalty(settings.shear, steps, self.dt, first)] if settings.shear > 0 else []
         matches = [part for part in (self.match, self.looks) if part is not None]
         wanted, arrival = goal_terms(problem, stage.window, goal) if goal is not None else ([], [])
-        seen, felt = [*matches, *wanted], [*([self.flows] if self.flows else []), *arrival, *shear]
+        seen: list[Objective] = [*matches, *wanted]
+        felt: list[Objective] = [*([self.flows] if self.flows else []), *arrival, *shear]
         self._along: CarriedObjective | None = None
         if stage.paths and seen:
             gifts = SceneGifts(problem, self.dt)

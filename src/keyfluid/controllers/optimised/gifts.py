@@ -21,7 +21,7 @@ class SceneGifts:
         self.fade = float(np.exp(-problem.fluid.dissipation * dt))
         self._known: dict[tuple[str, tuple[int, ...]], Gift] = {}
 
-    def between(self, begin: int, end: int) -> list[Gifts]:
+    def between(self, begin: int, end: int) -> Sequence[Gifts]:
         """For each density the gifts of steps `begin` to `end`, numbered from `begin`."""
         found = []
         for name in self.problem.densities:

@@ -124,8 +124,8 @@ class OptimisedSettings(Table):
     paths: Annotated[int, whole(0, 8)] | None = Field(
         default=None,
         description="of a cell, along which its smoke is carried from the start of its window, in the search and in "
-        "the film: sharp, where the grid smears it a little in every step; 4 in 2D is best for one keyframe, 1, 2 and in "
-        "3D 8 are allowed too; 0 (default): the grid carries it",
+        "the film: sharp, where the grid smears it a little in every step; 1, 2 or 4, in 3D 1, 2 or 8; 0 (default): "
+        "the grid carries it",
     )
     tidy: Annotated[int, whole(0, 100_000)] = Field(
         default=0,

@@ -253,8 +253,8 @@ def _slopes_times(slope, b, change, cs, out, o, axes, m):
 @parallel_kernel
 def trace_tangent(way, velocity, d_velocity, d_way, begin, end, groups, scale, half, lattices, bases, points, slabs,
                   mid, rate, pull, corner, part, place, slope):  # fmt: skip
-    """Change of where paths were before steps `begin` to `end` for a change of their velocities; d_way: before, of where
-    they were after them."""
+    """Change of where paths were before steps `begin` to `end` for a change of their velocities; d_way: of where they
+    were after them, then of where they were before."""
     axes = len(points)
     m0, m1, m = rows_of(points)
     for slab in prange(slabs):
