@@ -53,13 +53,14 @@ Gifts = Mapping[int, Gift]
 @dataclass(frozen=True)
 class FollowPaths(Operator):
     """forward(*densities, *velocities) -> densities after all steps; dt: of a step, in seconds; fade: what is left of
-    smoke after a step; gifts: one mapping for each density."""
+    smoke after a step; gifts: one mapping for each density; count: of densities."""
 
     grid: Grid
     dt: float
     per_cell: int
     fade: float = 1.0
     gifts: Sequence[Gifts] = ()
+    count: int = 1
 
     def __post_init__(self) -> None:
         if self.per_cell not in (1, 2, 2**self.grid.dim):
@@ -68,15 +69,15 @@ class FollowPaths(Operator):
             raise KeyfluidError(f"paths: a step of {self.dt} s; it must be positive")
 
     def forward(self, *inputs: Field) -> Fields:
-        densities, velocities = _split(inputs)
+        densities, velocities = inputs[: self.count], inputs[self.count :]
         return Paths(self, velocities).read(densities, self.gifts)
 
     def tangent(self, inputs: Fields, d_inputs: Fields) -> Fields:
-        densities, velocities = _split(inputs)
-        return Paths(self, velocities).tangent(densities, *_split(d_inputs), self.gifts)
+        densities, velocities = inputs[: self.count], inputs[self.count :]
+        return Paths(self, velocities).tangent(densities, d_inputs[: self.count], d_inputs[self.count :], self.gifts)
 
     def adjoint(self, inputs: Fields, outputs_bar: Fields) -> Fields:
-        densities, velocities = _split(inputs)
+        densities, velocities = inputs[: self.count], inputs[self.count :]
         return Paths(self, velocities).adjoint(densities, outputs_bar, self.gifts)
 
     @property
@@ -101,6 +102,7 @@ class Paths:
 
     def __init__(self, follow: FollowPaths, velocities: Sequence[Field]) -> None:
         self.grid, self._like, self._steps = follow.grid, velocities[0], len(velocities)
+        self._like.require(self.grid, Kind.FACES, "paths: velocity")
         dtype = self._like.dtype
         self._groups, self._fade = follow.per_cell, dtype.type(follow.fade)
         self._velocity = self._framed(velocities)
@@ -267,9 +269,3 @@ def _tables(grid: Grid, steps: int, dtype: np.dtype) -> tuple[np.ndarray, np.nda
     lattices[:, 0] += np.repeat(np.arange(steps, dtype=np.int32) * size, dim)
     bases = np.tile(one.bases[:dim], (steps, 1))
     return np.vstack([lattices, one.lattices[dim]]), np.vstack([bases, one.bases[dim]]), one.points
-
-
-def _split(inputs: Fields) -> tuple[Fields, Fields]:
-    """Densities and velocities."""
-    count = sum(field.kind is Kind.CENTRES for field in inputs)
-    return inputs[:count], inputs[count:]

@@ -84,13 +84,13 @@ def _advect(order: int, feet: str, interpolation: str = "linear") -> Builder:
     return build
 
 
-def _follow_paths(per_axis: int, given: bool = False) -> Builder:
-    """Three steps; with gifts in the first and the last of them."""
+def _follow_paths(per_cell: int, given: bool = False) -> Builder:
+    """Two steps; with gifts in both of them."""
 
     def build(at: Setting) -> tuple[Operator, Fields]:
-        gifts = [{step: Gift(at.field(Kind.CENTRES), at.field(Kind.CENTRES)) for step in (0, 2)}] if given else []
-        operator = FollowPaths(at.grid, 0.9 * at.grid.spacing, per_axis**at.grid.dim, 0.8 if given else 1.0, gifts)
-        return operator, (at.field(Kind.CENTRES), *(at.field(Kind.FACES) for _ in range(3)))
+        gifts = [{step: Gift(at.field(Kind.CENTRES), at.field(Kind.CENTRES)) for step in (0, 1)}] if given else []
+        operator = FollowPaths(at.grid, 0.9 * at.grid.spacing, per_cell, 0.8 if given else 1.0, gifts)
+        return operator, (at.field(Kind.CENTRES), *(at.field(Kind.FACES) for _ in range(2)))
 
     return build
 
