@@ -3,6 +3,7 @@
     punch      a keyframe every frame from an animated figure, 90,000 voxels, 20 steps       [McNamara 2004, figure 6a]
     preview    a fist becomes a hand: frames and times at the cutoffs 1, 8 and 64            [Tang 2021, figure 16]
     long       eight keyframes over 240 frames at 128^2, all at once and by shooting
+    tidy       the same in sequence: stray smoke with a long-range distance, and taken back
     obstacle   a solid sphere, a keyframe every 30 frames, one after the other, 64^3         [Tang 2021, figure 13]
     twist      a free plume, twisted at two frames, 48 x 96 x 48                             [Tang 2021, figure 10]
     ghost      a free plume whose render is painted over, 64^3                               [Tang 2021, figure 12]
@@ -26,11 +27,13 @@ import _shots_edit as edit
 import _shots_long as long
 import _shots_obstacle as obstacle
 import _shots_punch as punch
+import _shots_tidy as tidy
 
 PARTS = {
     "punch": punch.punch,
     "preview": punch.preview,
     "long": long.run,
+    "tidy": tidy.run,
     "obstacle": obstacle.run,
     "twist": edit.twist,
     "ghost": edit.ghost,

@@ -24,13 +24,15 @@ FLAT = {
     "spectral": 'method = "spectral"\nshear = 5.0',
     "spectral, blurred": 'method = "spectral"\ncutoff = 3\ngamma = "blur"\nblur = [0.05]\nwindow = 2',
     "spectral, pyramid": 'method = "spectral"\ngamma = "pyramid"\nlevels = 3',
+    "spectral, far": 'method = "spectral"\nfar = 100.0',
+    "blurred and far": 'method = "spectral"\ncutoff = 3\ngamma = "blur"\nblur = [0.05]\nwindow = 2\nfar = 30.0',
     "without potential": 'method = "spectral"\npreset = "tang-forces"',
     "upsampled": 'method = "spectral"\npreset = "upsampling"\ncutoff = 2\nfirst_band = 2',
     "checkpointed": 'method = "spectral"\ncutoff = 2\nmemory = 0.07',
 }
 DEEP = {
     "spectral": 'method = "spectral"\nshear = 5.0',
-    "winds and vortices": 'method = "adjoint"\nbasis = "winds+vortices"\nspacing = 0.4',
+    "winds and vortices": 'method = "adjoint"\nbasis = "winds+vortices"\nspacing = 0.4\nfar = 100.0',
     "dense": 'method = "adjoint"\nbasis = "dense"\nbeta = 2.0',
 }
 

@@ -18,7 +18,7 @@ FIELDS = [
     "method", "status", "keyframes", "mass_drift", "max_divergence", "force_norm", "iterations", "evaluations",
     "seconds", "peak_memory_mb", "threads", "history",
 ]  # fmt: skip
-KEY_FIELDS = ["frame", "field", "relative_error", "iou", "mass_ratio", "bound", "transported_iou"]
+KEY_FIELDS = ["frame", "field", "relative_error", "iou", "mass_ratio", "bound", "transported_iou", "stray"]
 
 
 @pytest.fixture(scope="module")

@@ -41,9 +41,14 @@ def _keyframes(keys: Sequence[KeyScore]) -> list[str]:
     masses = [key["mass_ratio"] for key in keys]
     return [
         f"{len(keys)} keyframes: error median {_median(keys, 'relative_error')}, IoU median {_median(keys, 'iou')}, "
-        f"mass {min(masses):.3f} to {max(masses):.3f}; result.json has all of them",
+        f"mass {min(masses):.3f} to {max(masses):.3f}{_most_stray(keys)}; result.json has all of them",
         f"worst: {_keyframe(max(keys, key=lambda key: key['relative_error']))}",
     ]
+
+
+def _most_stray(keys: Sequence[KeyScore]) -> str:
+    found = [share for key in keys if (share := key.get("stray")) is not None]
+    return f", stray at most {max(found):.1%}" if found else ""
 
 
 def _median(keys: Sequence[KeyScore], name: Literal["relative_error", "iou"]) -> str:
@@ -53,9 +58,12 @@ def _median(keys: Sequence[KeyScore], name: Literal["relative_error", "iou"]) ->
 def _keyframe(key: KeyScore) -> str:
     carried = "" if key["transported_iou"] is None else f", carried IoU {key['transported_iou']:.3f}"
     bound = "" if key["bound"] is None else f" (a rearrangement: at least {key['bound']:.3f})"
+    share = key.get("stray")
+    stray = "" if share is None else f", stray {share:.1%}"
+    stray += f", gathered {key['gathered']:.1%}" if "gathered" in key else ""
     return (
         f"keyframe {key['frame']} of {key['field']}: error {key['relative_error']:.3f}{bound}, "
-        f"IoU {key['iou']:.3f}{carried}, mass {key['mass_ratio']:.3f}"
+        f"IoU {key['iou']:.3f}{carried}, mass {key['mass_ratio']:.3f}{stray}"
     )
 
 

@@ -40,12 +40,12 @@ MCNAMARA_ORDER = ("force", "advect", "diffuse", "heat", "project")
 class Emitter:
     """A region that is held at a density, and at a velocity if one is given, from `start` until `stop` seconds.
 
-    name: of the density; "temperature" for a region that is held at a temperature.
+    name: of the density; "temperature" for a region that is held at a temperature; None for one that only blows.
     """
 
     mask: Field
     density: Field
-    name: str = "density"
+    name: str | None = "density"
     velocity_mask: Field | None = None
     velocity: Field | None = None
     start: float = 0.0
@@ -97,7 +97,7 @@ class SmokeOptions:
             raise KeyfluidError(f"smoke: buoyancy {self.buoyancy} must be a finite number")
         if not 0 <= self.up < grid.dim:
             raise KeyfluidError(f"smoke: up is axis {self.up}; this grid has axes 0 to {grid.dim - 1}")
-        strangers = {emitter.name for emitter in self.emitters} - set(self.carried)
+        strangers = {emitter.name for emitter in self.emitters if emitter.name is not None} - set(self.carried)
         if strangers:
             raise KeyfluidError(f"smoke: emitters of {sorted(strangers)}; this model carries {self.carried}")
 
@@ -146,9 +146,10 @@ class Smoke(Model):
         for number, emitter in enumerate(options.emitters):
             if not emitter.active(index * self.dt):
                 continue
-            reads = (emitter.name, f"emitted.{number}")
-            role = Role.PLAIN if emitter.name == TEMPERATURE else Role.LET_IN
-            operations.append(Operation("emit", Inflow(emitter.mask), reads, (emitter.name,), role))
+            if emitter.name is not None:
+                reads = (emitter.name, f"emitted.{number}")
+                role = Role.PLAIN if emitter.name == TEMPERATURE else Role.LET_IN
+                operations.append(Operation("emit", Inflow(emitter.mask), reads, (emitter.name,), role))
             if emitter.velocity is not None and emitter.velocity_mask is not None:
                 reads = ("velocity", f"blown.{number}")
                 operations.append(Operation("blow", Inflow(emitter.velocity_mask), reads, air))

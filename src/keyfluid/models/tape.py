@@ -9,7 +9,8 @@ The tape of a step keeps its operations and the inputs of the nonlinear ones: al
 from __future__ import annotations
 
 from keyfluid.errors import KeyfluidError
-from keyfluid.models.operation import Observer, Operation
+from keyfluid.fields import Field
+from keyfluid.models.operation import Observer, Operation, Role
 from keyfluid.models.state import Bars, State
 from keyfluid.operators.base import Fields
 
@@ -20,8 +21,14 @@ class Tape(Observer):
     `like` gives, for every name an operation reads or writes, a field of the right kind, for those that are zero.
     """
 
+    carrier: Field
+    """The velocity that moved the fluid."""
+
     def __init__(self) -> None:
         self._taken: list[tuple[Operation, Fields]] = []
+
+    def carries(self, fields: State) -> None:
+        self.carrier = fields["velocity"]
 
     def before(self, operation: Operation, inputs: Fields) -> None:
         if not operation.operator.differentiable:
@@ -39,15 +46,17 @@ class Tape(Observer):
             changes.update(zip(operation.writes, operation.operator.tangent(inputs, given)))
         return changes
 
-    def adjoint(self, bars: Bars, like: State) -> Bars:
-        """Adjoints of the states and inputs before the step, given those of the state after it."""
+    def adjoint(self, bars: Bars, like: State, carrier_bar: Field | None = None) -> Bars:
+        """Adjoints of the states and inputs before the step, given those of the state after it and, if something else
+        depends on it, of the velocity that moved the fluid."""
         bars = dict(bars)
         for operation, inputs in reversed(self._taken):
-            if not any(name in bars for name in operation.writes):
-                continue
-            outputs_bar = tuple(
-                bars.pop(name) if name in bars else like[name].zeros_like() for name in operation.writes
-            )
-            for name, bar in zip(operation.reads, operation.operator.adjoint(inputs, outputs_bar)):
-                bars[name] = bars[name] + bar if name in bars else bar
+            if any(name in bars for name in operation.writes):
+                outputs_bar = tuple(
+                    bars.pop(name) if name in bars else like[name].zeros_like() for name in operation.writes
+                )
+                for name, bar in zip(operation.reads, operation.operator.adjoint(inputs, outputs_bar)):
+                    bars[name] = bars[name] + bar if name in bars else bar
+            if operation.role is Role.CARRY and carrier_bar is not None:
+                bars["velocity"] = bars["velocity"] + carrier_bar if "velocity" in bars else carrier_bar
         return bars

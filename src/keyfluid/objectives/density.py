@@ -1,9 +1,10 @@
 """How far densities are from their keyframes.
 
-    phi = 1/2 sum_k w_k |W_k gamma(rho_k - rho_k*)|^2 / S,     S = sum_k w_k |W_k rho_k*|^2
+    phi = 1/2 sum_k w_k <e_k, C e_k> / S,   e_k = W_k (rho_k - rho_k*),   S = sum_k w_k |W_k rho_k*|^2
                                                         [McNamara 2004, eq. 2 with its weights W_t; Tang 2021, eq. 5]
 
-gamma is nothing, a Gaussian blur, or the root of a Gaussian pyramid: linear, so that it acts on the difference. W_k
+C = gamma^T gamma; gamma is nothing, a Gaussian blur, or the root of a Gaussian pyramid: linear, so that it acts on the
+difference. Where stray smoke should be fetched from far, C has a long-range part as well (operators/far_reach.py). W_k
 is 1 in a keyframe's region and 0 outside; of a region that should be empty, S has the target's whole size, so that it
 weighs like the others. The division by S is ours: without gamma, sqrt(2 phi) is the relative error
 over all keyframes, whatever the resolution.
@@ -20,7 +21,7 @@ import numpy as np
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.models.state import State
-from keyfluid.operators.blur import Blur
+from keyfluid.operators.base import SymmetricOperator
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +40,15 @@ class DensityKey:
 
 
 class DensityMatch:
-    """The objective; blur: gamma^T gamma, a Gaussian of width sqrt(2) sigma or a pyramid (operators/blur.py)."""
+    """The objective; metric: C, None for 1: a Gaussian of width sqrt(2) sigma or a pyramid (operators/blur.py), or what
+    reaches farther."""
 
-    def __init__(self, keys: Sequence[DensityKey], blur: Blur | None = None) -> None:
+    def __init__(self, keys: Sequence[DensityKey], metric: SymmetricOperator | None = None) -> None:
         for key in keys:
             if key.mask is not None:
                 key.mask.require(key.target.grid, key.target.kind, "keyframe: mask")
         self.keys = list(keys)
-        self.blur = blur
+        self.metric = metric
         self.sizes = [_square(key.masked(key.target)) or _square(key.target) for key in keys]
         self.scale = sum(key.weight * size for key, size in zip(keys, self.sizes))
         if not self.scale > 0:
@@ -65,7 +67,7 @@ class DensityMatch:
                 continue
             gap = key.masked(state[key.name] - key.target)
             self.errors[place] = float((_square(gap) / self.sizes[place]) ** 0.5) if self.sizes[place] > 0 else 0.0
-            bar = gap if self.blur is None else self.blur.apply(gap)[0]
+            bar = gap if self.metric is None else self.metric.apply(gap)[0]
             value += 0.5 * key.weight * gap.dot(bar) / self.scale
             bar = (key.weight / self.scale) * key.masked(bar)
             bars[key.name] = bars[key.name] + bar if key.name in bars else bar

@@ -28,6 +28,8 @@ from keyfluid.operators.diffuse import Diffuse
 from keyfluid.operators.diffuse_liquid import DiffuseLiquid
 from keyfluid.operators.drive import Drive
 from keyfluid.operators.extrapolate import ExtrapolateVelocity, IntoBodies
+from keyfluid.operators.far_reach import FarReach
+from keyfluid.operators.follow_paths import FollowPaths, Gift
 from keyfluid.operators.force import AddConstant, AddRate, Inflow
 from keyfluid.operators.gather import Gather
 from keyfluid.operators.glow import Glow
@@ -42,6 +44,7 @@ from keyfluid.operators.redistance import Redistance
 from keyfluid.operators.relax import Relax
 from keyfluid.operators.solid_mask import SolidMask
 from keyfluid.operators.step_implicit import StepImplicit
+from keyfluid.operators.take_back import TakeBack
 from keyfluid.operators.transport import Transport
 from keyfluid.solids import Solids
 
@@ -81,6 +84,17 @@ def _advect(order: int, feet: str, interpolation: str = "linear") -> Builder:
     return build
 
 
+def _follow_paths(per_cell: int, given: bool = False) -> Builder:
+    """Two steps; with gifts in both of them."""
+
+    def build(at: Setting) -> tuple[Operator, Fields]:
+        gifts = [{step: Gift(at.field(Kind.CENTRES), at.field(Kind.CENTRES)) for step in (0, 1)}] if given else []
+        operator = FollowPaths(at.grid, 0.9 * at.grid.spacing, per_cell, 0.8 if given else 1.0, gifts)
+        return operator, (at.field(Kind.CENTRES), *(at.field(Kind.FACES) for _ in range(2)))
+
+    return build
+
+
 def _inflow(at: Setting) -> tuple[Operator, Fields]:
     mask = at.field(Kind.CENTRES)
     mask = mask.like(np.clip(mask.data, 0, 1))
@@ -103,6 +117,10 @@ def _carry_smoke(at: Setting) -> Operator:
     """Fast enough for several sub-steps, in which gathering is limited in some places."""
     gather = Gather(at.grid, at.field(Kind.CENTRES), at.field(Kind.FACES), 0.4 * at.grid.spacing**2, 0.0)
     return CarrySmoke(at.grid, 1.9 * at.grid.spacing, gather, at.solids)
+
+
+def _not_negative(field: Field) -> Field:
+    return field.like(np.clip(field.data, 0, 1))
 
 
 def _surface(at: Setting) -> Field:
@@ -134,6 +152,8 @@ REGISTER: dict[str, Builder] = {
     "advect RK2, shared feet": _advect(2, "shared"),
     "advect RK2, cubic": _advect(2, "own", "cubic"),
     "advect RK2, cubic, shared feet": _advect(2, "shared", "cubic"),
+    "follow paths": _follow_paths(2),
+    "follow paths past sources": _follow_paths(1, given=True),
     "confine vorticity": lambda at: (ConfineVorticity(at.grid, 3.1, 0.3), (at.field(Kind.FACES),)),
     "project": lambda at: (Project(at.grid, at.solids, at.dtype, _tight(at)), (at.field(Kind.FACES),)),
     "diffuse": lambda at: (
@@ -153,6 +173,11 @@ REGISTER: dict[str, Builder] = {
     "Gaussian blur": lambda at: (gaussian_blur(at.grid, 1.3 * at.grid.spacing), (at.field(Kind.CENTRES),)),
     "Gaussian pyramid": lambda at: (
         gaussian_pyramid(at.grid, 0.8 * at.grid.spacing, 3),
+        (at.field(Kind.CENTRES),),
+    ),
+    "far reach": lambda at: (FarReach(at.grid, 30.0), (at.field(Kind.CENTRES),)),
+    "far reach, blurred": lambda at: (
+        FarReach(at.grid, 300.0, gaussian_blur(at.grid, 1.3 * at.grid.spacing)),
         (at.field(Kind.CENTRES),),
     ),
     "Gaussian pyramid around bodies": lambda at: (
@@ -213,6 +238,7 @@ FORWARD_ONLY: dict[str, Builder] = {
         Gather(at.grid, at.field(Kind.CENTRES), at.field(Kind.FACES), 0.4 * at.grid.spacing**2, 1.0),
         (at.field(Kind.CENTRES),),
     ),
+    "take back": lambda at: (TakeBack(at.grid, 0.6), tuple(_not_negative(at.field(Kind.CENTRES)) for _ in range(3))),
     "carry smoke": lambda at: (_carry_smoke(at), (at.field(Kind.CENTRES), at.field(Kind.FACES))),
 }
 """Operators without a derivative: dot and Taylor tests do not apply."""

@@ -10,7 +10,7 @@ kept.py       Meta: numbers and words that are kept beside arrays, and how they 
 """
 
 from keyfluid.problem.emission import Emission, share_of_faces
-from keyfluid.problem.film import EditedFilm, FrameRecord, dissipated_name
+from keyfluid.problem.film import EditedFilm, FrameRecord, dissipated_name, gathered_name
 from keyfluid.problem.problem import EngineOptions, Fluid, MovingSolids, Problem
 from keyfluid.problem.search import SearchDefaults
 from keyfluid.problem.steps import Advance, Clock, Steps
@@ -18,5 +18,6 @@ from keyfluid.problem.targets import Flow, Keyframe, Picture, TargetBody
 
 __all__ = [
     "Advance", "Clock", "EditedFilm", "Emission", "EngineOptions", "Flow", "Fluid", "FrameRecord", "Keyframe",
-    "MovingSolids", "Picture", "Problem", "SearchDefaults", "Steps", "TargetBody", "dissipated_name", "share_of_faces",
+    "MovingSolids", "Picture", "Problem", "SearchDefaults", "Steps", "TargetBody", "dissipated_name", "gathered_name",
+    "share_of_faces",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -42,6 +42,11 @@ class FrameRecord:
 def dissipated_name(field: str) -> str:
     """Under which a frame's numbers have the mass of a field that has dissipated."""
     return f"dissipated_{field}"
+
+
+def gathered_name(fields: Collection[str], field: str) -> str:
+    """Under which result.json has the share of a field that was gathered."""
+    return "gathered" if len(fields) == 1 else f"gathered_{field}"
 
 
 class EditedFilm(Protocol):

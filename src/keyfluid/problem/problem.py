@@ -93,11 +93,12 @@ class Fluid(ABC):
 
     @abstractmethod
     def match(
-        self, problem: Problem, frames: tuple[int, int], blur: float, pyramid: int | None = None
+        self, problem: Problem, frames: tuple[int, int], blur: float, pyramid: int | None = None, far: float = 0.0
     ) -> KeyframeMatch | None:
         """The distance to the keyframes after frames[0], up to frames[1]; None if there are none.
 
-        blur: width of gamma in metres, 0 for none; pyramid: levels of the Gaussian pyramid to use instead.
+        blur: width of gamma in metres, 0 for none; pyramid: levels of the Gaussian pyramid to use instead; far:
+        beta of the long-range part, of fluids that take one.
         """
 
     @abstractmethod

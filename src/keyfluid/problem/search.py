@@ -11,6 +11,7 @@ class SearchDefaults:
     """Keys of [control] that depend on the fluid, and how its objective behaves.
 
     spacing, blur        metres; blur_word: what a width of the blur is called in labels
+    paths                of a cell along which it is carried; 0: by the grid
     coarse               halvings of the grid to begin with, at most
     own_gamma            the fluid has one gamma, whose widths are `blur`; other words of control.gamma are refused
     sources, shooting    whether control.sources and schedule = "shooting" can be used
@@ -25,6 +26,7 @@ class SearchDefaults:
     blur: tuple[float, ...]
     blur_word: str
     shear: float
+    paths: int
     coarse: int
     own_gamma: bool
     sources: bool

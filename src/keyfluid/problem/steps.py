@@ -47,6 +47,10 @@ class Steps(Protocol):
 
     def model(self, dt: float) -> Model: ...
 
+    def air(self, dt: float) -> Model | None:
+        """The model without the fields that it carries and does not feel; None where it feels them."""
+        ...
+
     def rates(self, clock: Clock) -> dict[str, Field]: ...
 
     def advance(

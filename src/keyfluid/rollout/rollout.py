@@ -10,13 +10,14 @@ added from the last step to the first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.models.model import Model
+from keyfluid.models.operation import UNWATCHED, Observer
 from keyfluid.models.state import Bars, State, state_bytes
 from keyfluid.models.tape import Tape
 from keyfluid.rollout.forcing import Forcing, StoredForcing
@@ -33,6 +34,14 @@ class Objective(Protocol):
 
     def term(self, step: int, state: State) -> tuple[float, Mapping[str, Field]]:
         """Value of the term and its derivative with respect to the fields of the state."""
+        ...
+
+
+class PathObjective(Protocol):
+    """A function of the velocities that moved the fluid, all steps' at once."""
+
+    def term(self, carriers: Sequence[Field]) -> tuple[float, Sequence[Field]]:
+        """Its value and its derivative by each of them."""
         ...
 
 
@@ -85,21 +94,33 @@ class Rollout:
         forcing: Forcing | None = None,
         keep: Iterable[int] = (),
         on_step: Callable[[int, State], None] | None = None,
+        observe: Observer = UNWATCHED,
     ) -> dict[int, State]:
         """States after the chosen numbers of steps (0: the initial state); the last one always."""
         forcing = forcing or StoredForcing()
         wanted = {*keep, self.last}
         kept = {self.first: state} if self.first in wanted else {}
         for step in range(self.first, self.last):
-            state = self.model.step(state, forcing.inputs(step), step)
+            state = self.model.step(state, forcing.inputs(step), step, observe)
             if on_step is not None:
                 on_step(step + 1, state)
             if step + 1 in wanted:
                 kept[step + 1] = state
         return kept
 
-    def gradient(self, state: State, objective: Objective, forcing: Forcing | None = None) -> Gradient:
-        """Value and gradient; the gradient with respect to forces goes to `forcing.pull`."""
+    def carriers(self, state: State, forcing: Forcing | None = None) -> list[Field]:
+        """The velocities that move the fluid, one for each step."""
+        seen = _Carriers()
+        self.run(state, forcing, observe=seen)
+        return seen.velocities
+
+    def gradient(
+        self, state: State, objective: Objective, forcing: Forcing | None = None, along: PathObjective | None = None
+    ) -> Gradient:
+        """Value and gradient; the gradient with respect to forces goes to `forcing.pull`.
+
+        along: is added to the objective.
+        """
         forcing = forcing or StoredForcing()
         looks = set(objective.steps())
         beyond = [step for step in looks if not self.first <= step <= self.last]
@@ -116,21 +137,52 @@ class Rollout:
             return bar
 
         at_start = look(self.first, state)
-        reversal = _Reversal(self.model, self._schedule, forcing, look)
+        pushes = _Pushes(along, self.first)
+        if along is not None and self._schedule.split(self.steps, self.plan.places) > 0:
+            pushes.find(self.carriers(state, forcing))
+        reversal = _Reversal(self.model, self._schedule, forcing, look, pushes)
         bars = reversal.whole(state, self.first, self.steps, self.plan.places, {})
         _add(bars, at_start)
         initial_bar = {name: bars[name] if name in bars else state[name].zeros_like() for name in state}
-        return Gradient(sum(terms[step] for step in sorted(terms)), terms, initial_bar)
+        return Gradient(sum(terms[step] for step in sorted(terms)) + pushes.value, terms, initial_bar)
+
+
+class _Carriers(Observer):
+    """Collects the velocities that move the fluid."""
+
+    def __init__(self) -> None:
+        self.velocities: list[Field] = []
+
+    def carries(self, fields: State) -> None:
+        self.velocities.append(fields["velocity"])
+
+
+@dataclass(eq=False)
+class _Pushes:
+    """What a path objective adds to the adjoint of each step's velocity: known when all steps have been taken."""
+
+    along: PathObjective | None
+    first: int
+    value: float = 0.0
+    bars: Sequence[Field] | None = None
+
+    def find(self, carriers: Sequence[Field]) -> None:
+        if self.along is not None and self.bars is None:
+            self.value, self.bars = self.along.term(carriers)
+
+    def at(self, step: int) -> Field | None:
+        return None if self.bars is None else self.bars[step - self.first]
 
 
 @dataclass(frozen=True, eq=False)
 class _Reversal:
-    """The way back through the steps. look: an objective's derivative after a step."""
+    """The way back through the steps. look: an objective's derivative after a step; pushes: a path objective's."""
 
     model: Model
     schedule: Schedule
     forcing: Forcing
     look: Callable[[int, State], Mapping[str, Field]]
+    pushes: _Pushes
 
     def whole(self, state: State, first: int, count: int, places: int, bars: Bars) -> Bars:
         """Adjoint of the state before step `first`, given that of the state `count` steps later."""
@@ -154,10 +206,11 @@ class _Reversal:
             tape = Tape()
             state = self.model.step(state, self.forcing.inputs(step), step, tape)
             taken.append((step, tape, self.look(step + 1, state)))
+        self.pushes.find([tape.carrier for _, tape, _ in taken])
         while taken:
             step, tape, term_bar = taken.pop()
             _add(bars, term_bar)
-            bars = tape.adjoint(bars, like)
+            bars = tape.adjoint(bars, like, self.pushes.at(step))
             self.forcing.pull(step, {name: bar for name, bar in bars.items() if name not in like})
             bars = {name: bars[name] for name in like if name in bars}
         return bars

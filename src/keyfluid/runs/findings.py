@@ -1,7 +1,7 @@
 """What became of a keyframe: how much of it is missing, which parts are empty, what lies outside.
 
 missing   1 - sum of min(rho, rho*) / sum of rho*
-stray     share of rho where rho* is below 1 % of its maximum
+outside   share of rho where rho* is below 1 % of its maximum
 parts     of a text its words (of one word its letters), else connected parts of rho* above half its maximum that hold
           at least 2 % of it; each with its middle and its fill, sum of min(rho, rho*) / sum of rho* inside it
 """
@@ -41,7 +41,7 @@ class Finding:
     key: Keyframe
     score: KeyScore
     missing: float
-    stray: float
+    outside: float
     parts: list[TargetPart]
     hole: tuple[float, ...] | None
     """Middle of the largest connected hole, if it makes up most of what is missing."""

@@ -4,6 +4,9 @@ relative_error    |rho - rho*| / |rho*| in L2; where a keyframe has a mask, both
                   be empty is compared with the whole target, here and in mass_ratio
 iou               cells above half the target's maximum in both, over cells above it in either
 mass_ratio        mass of rho over mass of rho*
+stray             mass of rho farther than 4 cells from where rho* exceeds 1 % of its maximum, over all mass of rho;
+                  inside a mask (controllers/stray.py); None of liquids
+gathered          share of rho that control.tidy has moved back to rho*; only there
 pictures          of [[picture]]: |seen - wanted| / |wanted| in L2, by frame
 flows             of [[flow]]: root mean square of v - v* in its region, over the target speed (for rest, over the
                   longest side in the time there), by frame
@@ -25,12 +28,13 @@ from typing import Any
 import numpy as np
 
 from keyfluid.boundary import Boundary
+from keyfluid.controllers.stray import away_from, stray_share
 from keyfluid.fields import Field, density
 from keyfluid.io.run.stored_frame import FrameMeta
 from keyfluid.objectives.density import relative_error
 from keyfluid.objectives.velocity import root_mean_square
 from keyfluid.operators.project import relative_divergence
-from keyfluid.problem import FrameRecord, Keyframe, Problem, dissipated_name
+from keyfluid.problem import FrameRecord, Keyframe, Problem, dissipated_name, gathered_name
 from keyfluid.runs.flow_map import Carried
 from keyfluid.runs.frames import Frames
 from keyfluid.threads import as_many_threads_as_processes
@@ -52,6 +56,13 @@ def mass_ratio(density: np.ndarray, key: Keyframe) -> float:
     share = 1.0 if key.mask is None else key.mask
     wanted = np.sum(share * key.target, dtype=np.float64) or np.sum(key.target, dtype=np.float64)
     return float(np.sum(share * density, dtype=np.float64) / wanted)
+
+
+def stray(problem: Problem, density: np.ndarray, key: Keyframe) -> float | None:
+    """The share of the smoke that lies away from a keyframe; None of a liquid."""
+    if problem.fluid.drawn_as != "density":
+        return None
+    return stray_share(density, away_from(problem.grid, key.target), key.mask)
 
 
 def score_keyframes(problem: Problem, frames: Frames, until: int) -> list[dict[str, Any]]:
@@ -78,9 +89,17 @@ def score_keyframes(problem: Problem, frames: Frames, until: int) -> list[dict[s
                 **problem.fluid.score(key, ratio),
                 "bound": key.bound,
                 "transported_iou": carried.get(id(key)),
+                "stray": stray(problem, reached, key),
+                **_gathered(problem, frames, key),
             }
         )
     return entries
+
+
+def _gathered(problem: Problem, frames: Frames, key: Keyframe) -> dict[str, float]:
+    """What was taken back to a keyframe, where the run takes smoke back (control.tidy)."""
+    share = frames.store.meta(key.frame).get("numbers", {}).get(gathered_name(problem.densities, key.field))
+    return {} if share is None else {"gathered": share}
 
 
 def score_others(problem: Problem, frames: Frames, until: int) -> dict[str, list[dict[str, Any]]]:

@@ -79,7 +79,7 @@ def _of_the_method(problem: BuiltScene, worst: Finding, history: Sequence[Mappin
     elif isinstance(control, TargetSettings):
         yield from _target(problem, control, worst)
     elif isinstance(control, ParticleSettings):
-        if worst.stray > worst.missing:
+        if worst.outside > worst.missing:
             yield Remedy("control.contain", max(4.0, 2 * control.contain))
         yield Remedy("control.strength", 2 * ParticleNumbers.of(control, problem.grid).strength)
     elif isinstance(control, SpacetimeSettings):
@@ -116,9 +116,9 @@ def _optimised(
 
 def _target(problem: BuiltScene, control: TargetSettings, worst: Finding) -> Iterator[Remedy]:
     surface, numbers = problem.fluid.drawn_as == "surface", TargetNumbers.of(problem)
-    if not surface and worst.stray <= worst.missing and numbers.reach < 0.6:
+    if not surface and worst.outside <= worst.missing and numbers.reach < 0.6:
         yield Remedy("control.reach", 0.6)
-    if not surface and worst.stray > 0.1 and control.advection != "smooth":
+    if not surface and worst.outside > 0.1 and control.advection != "smooth":
         yield Remedy("control.gathering", 2 * control.gathering or 1.0)
     yield Remedy("control.strength", max(3.0, 2 * numbers.strength))
 

@@ -63,6 +63,13 @@ def keyframe_table(problem: BuiltScene, result: Result) -> ScoreTable | None:
         ("Carried", lambda key: plain(key["transported_iou"])),
         ("Amount", lambda key: percent(key["mass_ratio"])),
     ]
+    stray_note = ""
+    if any(key.get("stray") is not None for key in keys):
+        stray_note = _STRAY
+        columns.append(("Stray smoke", lambda key: percent(key.get("stray"))))
+    if any("gathered" in key for key in keys):
+        columns.append(("Gathered", lambda key: percent(key.get("gathered"))))
+        stray_note += _GATHERED
     solved = {(key["frame"], key["field"]): key for key in result.get("solved", [])}
     if solved:
         columns += [
@@ -70,7 +77,12 @@ def keyframe_table(problem: BuiltScene, result: Result) -> ScoreTable | None:
             ("Solved: overlap", lambda key: _of_solved(solved, key, "iou")),
         ]
     rows = [[show(key) for _, show in columns] for key in keys]
-    heads, note, more, title = [head for head, _ in columns], _COLUMNS + _SOLVED * bool(solved), rows[:0], ""
+    heads, note, more, title = (
+        [head for head, _ in columns],
+        _COLUMNS + stray_note + _SOLVED * bool(solved),
+        rows[:0],
+        "",
+    )
     if len(rows) > MOST_ROWS:
         order = sorted(range(len(keys)), key=lambda place: keys[place]["relative_error"])
         more = [rows[place] for place in thinned(range(len(rows)), _MOST_MORE)]
@@ -88,6 +100,9 @@ _COLUMNS = (
     "carried along the flow without smearing. Amount: over the target's."
 )
 
+
+_STRAY = " Stray smoke: what lies farther than 4 cells from the target, over all smoke."
+_GATHERED = " Gathered: stray smoke that control.tidy moved there, over all smoke; no flow did that."
 
 _SOLVED = " Solved: the same of the coarser run that this film follows, on its own grid."
 

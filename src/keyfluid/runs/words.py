@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from keyfluid.controllers.stray import FAR
 from keyfluid.io.run.result_file import KeyScore
 from keyfluid.problem import Keyframe
 from keyfluid.runs.findings import PARTLY, Finding, TargetPart, find
@@ -24,6 +25,8 @@ _MOST_LOOKED_AT = 8
 """Keyframes whose parts are all looked at; of more, only the worst is."""
 
 _NAMED = 4
+_STRAY = 0.05
+"""Share of the smoke that may lie away from a keyframe before it is worth a sentence."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ def verdict(
     if missed:
         lines += _whereabouts(problem, worst)
         lines += _mass(problem, worst, drift, left)
+    lines += _stray(problem, pairs)
     lines += _bound(problem, worst)
     if missed:
         limit = at_limit(problem, history)
@@ -90,9 +94,7 @@ def _headline(problem: BuiltScene, worst: Finding, missed: int, count: int) -> s
 
 def _whereabouts(problem: BuiltScene, worst: Finding) -> list[str]:
     """How much is missing, and where."""
-    fluid, body = problem.fluid.name, worst.key.body
-    text = body.words if isinstance(body, PlacedBody) else None
-    what = f'"{_cut(text)}"' if text else "the target"
+    fluid, what = problem.fluid.name, _what(worst.key)
     sentence = []
     if worst.missing > 0.05:
         sentence.append(f"{100 * worst.missing:.0f} % of the {fluid} of {what} is missing")
@@ -104,9 +106,27 @@ def _whereabouts(problem: BuiltScene, worst: Finding) -> list[str]:
         sentence += [f"{_named(part)} is {100 * part.fill:.0f} % full" for part in partly[: _NAMED - 1]]
     if not several and worst.hole is not None and worst.missing > 0.05:
         sentence.append(f"most of it around {_place(worst.hole)}")
-    if worst.stray > 0.1:
-        sentence.append(f"{100 * worst.stray:.0f} % of the {fluid} is outside it")
+    if worst.outside > 0.1:
+        sentence.append(f"{100 * worst.outside:.0f} % of the {fluid} is outside it")
     return ["; ".join(sentence)] if sentence else []
+
+
+def _stray(problem: BuiltScene, pairs: Sequence[tuple[Keyframe, KeyScore]]) -> list[str]:
+    """The keyframe that the most smoke has stayed away from."""
+    key, score = max(pairs, key=lambda pair: pair[1].get("stray") or 0.0)
+    share = score.get("stray") or 0.0
+    if share <= _STRAY:
+        return []
+    field = f" of {score['field']}" if len(problem.densities) > 1 else ""
+    return [
+        f"{100 * share:.0f} % of the {problem.fluid.name}{field} lies away from {_what(key)} "
+        f"at frame {score['frame']}, farther than {FAR} cells"
+    ]
+
+
+def _what(key: Keyframe) -> str:
+    text = key.body.words if isinstance(key.body, PlacedBody) else None
+    return f'"{_cut(text)}"' if text else "the target"
 
 
 def _mass(problem: BuiltScene, worst: Finding, drift: float, left: float) -> list[str]:

@@ -118,6 +118,8 @@ def flat_numbers(result: Mapping[str, Any]) -> dict[str, float]:
     if keys:
         found["error"] = max(key["relative_error"] for key in keys)
         found["overlap"] = min(key["iou"] for key in keys)
+        stray = [key["stray"] for key in keys if key.get("stray") is not None]
+        found |= {"stray": max(stray)} if stray else {}
         found["amount"] = max((key["mass_ratio"] for key in keys), key=lambda ratio: abs(ratio - 1))
     for name, value in result.items():
         parts = value.items() if isinstance(value, Mapping) else [(None, value)]

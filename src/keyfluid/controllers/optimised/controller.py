@@ -71,11 +71,11 @@ def _run_in_order(plan: OptimisedPlan, shell: Shell) -> None:
     """Window by window, each from where the last one ended; windows that the checkpoint has are not solved again."""
     problem, settings, windows = plan.problem, plan.settings, _stages_to_follow(plan, shell)
     position = restored(shell, windows, settings)
-    forces, kept, work = JoinedForces(own_forces(problem)), [*position.found], SearchWork(windows)
+    forces, kept, work = JoinedForces(own_forces(problem), settings.paths), [*position.found], SearchWork(windows)
     solved = position.window == len(windows)
     for number, stages in enumerate(windows):
         if number < position.window:
-            forces = forces.and_then(stages[-1].control, position.found[kept[number]])
+            forces = forces.and_then(stages[-1].control, position.found[kept[number]], stages[0].window)
             continue
         start = state_after(problem, forces, stages[0].window.first) if number > 0 else None
         if position.state is not None:
@@ -88,7 +88,7 @@ def _run_in_order(plan: OptimisedPlan, shell: Shell) -> None:
         search = WindowSearch(stages, settings, start, check_start=number == 0)
         record = SearchRecord(shell, windows, number, search, forces, kept, position, work)
         found = solve_window(search, entry, record)
-        forces = forces.and_then(stages[-1].control, found.best.x)
+        forces = forces.and_then(stages[-1].control, found.best.x, stages[0].window)
         kept.append(part_name(number, len(stages) - 1, found.lowest))
         position = Position()
     if solved:

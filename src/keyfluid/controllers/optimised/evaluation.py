@@ -8,14 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from keyfluid.controllers.optimised.edited import own_forces
+from keyfluid.controllers.optimised.gifts import SceneGifts
 from keyfluid.controllers.optimised.on_grid import state_on
 from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controllers.optimised.stages import Stage
-from keyfluid.controllers.optimised.windows import Window
+from keyfluid.controllers.optimised.windows import Window, cut_frames
 from keyfluid.controls import Control, ControlForcing
 from keyfluid.errors import BlowUp, OverBudget, SceneError
 from keyfluid.fields import Field
@@ -33,11 +35,13 @@ from keyfluid.objectives import (
     VelocityMatch,
     root_mean_square,
 )
+from keyfluid.objectives.carried import CarriedObjective
 from keyfluid.objectives.match import worst_by_key
+from keyfluid.operators.follow_paths import FollowPaths
 from keyfluid.problem import Clock, Problem
 from keyfluid.rollout import MemoryPlan, Rollout
 from keyfluid.rollout.allocation import choose_allocation
-from keyfluid.rollout.rollout import Model
+from keyfluid.rollout.rollout import Model, Objective
 
 SHARE = 0.6
 """Share of the machine's memory that an optimisation takes unless the scene gives control.memory."""
@@ -63,18 +67,19 @@ def velocity_keys(problem: Problem, window: Window) -> list[VelocityKey]:
     ]
 
 
-def goal_terms(problem: Problem, window: Window, goal: Goal) -> list[Scaled]:
-    """The distance of the window's last state to another, each field by its own size, at the goal's penalty."""
+def goal_terms(problem: Problem, window: Window, goal: Goal) -> tuple[list[Scaled], list[Scaled]]:
+    """The distance of the window's last state to another, each field by its own size, at the goal's penalty: of
+    densities, and of the velocity."""
     step = window.last * (problem.steps_per_frame or 1)
     state = state_on(problem, goal.state)
     keys = [DensityKey(step, name, state[name]) for name in problem.densities if np.any(state[name].data)]
     velocity = state["velocity"]
     speed = root_mean_square(velocity)
-    parts: list[Scaled] = [Scaled(DensityMatch([key]), goal.penalty) for key in keys]
-    if speed > 0:
-        everywhere = velocity.like(np.ones_like(velocity.data))
-        parts.append(Scaled(VelocityMatch([VelocityKey(step, velocity, everywhere, speed)]), goal.penalty))
-    return parts
+    wanted = [Scaled(DensityMatch([key]), goal.penalty) for key in keys]
+    if speed == 0:
+        return wanted, []
+    everywhere = velocity.like(np.ones_like(velocity.data))
+    return wanted, [Scaled(VelocityMatch([VelocityKey(step, velocity, everywhere, speed)]), goal.penalty)]
 
 
 def optimiser_bytes(control: Control, history: int) -> int:
@@ -92,9 +97,14 @@ class Goal:
 
 def memory_plan(stage: Stage, settings: SearchNumbers) -> MemoryPlan:
     """What an evaluation of a stage will hold."""
+    return _rollout(stage, settings, model_of(stage)).plan
+
+
+def model_of(stage: Stage) -> Model:
+    """The model of an evaluation: where densities are carried along paths and the air does not feel them, air alone."""
     problem = stage.problem
-    model = problem.fluid.steps(problem).model(1.0 / (problem.fps * (problem.steps_per_frame or 1)))
-    return _rollout(stage, settings, model).plan
+    fluid, dt = problem.fluid.steps(problem), 1.0 / (problem.fps * (problem.steps_per_frame or 1))
+    return fluid.air(dt) or fluid.model(dt) if stage.paths else fluid.model(dt)
 
 
 def _rollout(stage: Stage, settings: SearchNumbers, model: Model) -> Rollout:
@@ -103,6 +113,10 @@ def _rollout(stage: Stage, settings: SearchNumbers, model: Model) -> Rollout:
     budget = settings.budget or (None if limit is None else int(SHARE * limit))
     vectors = optimiser_bytes(stage.control, settings.history)
     sheared = problem.velocity.data.nbytes if settings.shear > 0 else 0
+    if stage.paths:
+        longest = max((b - a) * (problem.steps_per_frame or 1) for a, b in pairwise(cut_frames(problem, stage.window)))
+        follow = FollowPaths(problem.grid, 1.0, stage.paths)
+        vectors += follow.nbytes(longest, problem.dtype.itemsize) + steps * problem.velocity.nbytes
     try:
         return Rollout(model, steps, budget, vectors, first, sheared)
     except OverBudget as error:
@@ -129,7 +143,7 @@ class Evaluation:
         self.problem, self.control = problem, stage.control
         self.dt = 1.0 / (problem.fps * (problem.steps_per_frame or 1))
         self._fluid = problem.fluid.steps(problem)
-        model = self._fluid.model(self.dt)
+        model = model_of(stage)
         steps, first = _span(stage)
         self._rollout = _rollout(stage, settings, model)
         limit = None if settings.budget is not None else problem.memory_limit_bytes
@@ -138,18 +152,30 @@ class Evaluation:
             start = problem.edit.record(problem.edit.first).state
         self._under = own_forces(problem, keep=None)
         given = problem.start if start is None else state_on(problem, start)
-        self._state = model.initial_state(**given)
+        self._state = model.initial_state(
+            **{name: given[name] for name in given if name in {*model.carried, "velocity"}}
+        )
         pictures = picture_keys(problem, stage.window)
         pyramid = settings.levels if settings.gamma == "pyramid" else None
         span = (stage.window.first, stage.window.last)
-        self.match = problem.fluid.match(problem, span, stage.blur, pyramid)
+        self.match = problem.fluid.match(problem, span, stage.blur, pyramid, settings.far)
         self.looks = PictureMatch(pictures) if pictures else None
         flows = velocity_keys(problem, stage.window)
         self.flows = VelocityMatch(flows) if flows else None
         shear = [ShearPenalty(settings.shear, steps, self.dt, first)] if settings.shear > 0 else []
         matches = [part for part in (self.match, self.looks) if part is not None]
-        ends = goal_terms(problem, stage.window, goal) if goal is not None else []
-        self._objective = SumOfObjectives([*matches, *([self.flows] if self.flows else []), *ends, *shear])
+        wanted, arrival = goal_terms(problem, stage.window, goal) if goal is not None else ([], [])
+        seen: list[Objective] = [*matches, *wanted]
+        felt: list[Objective] = [*([self.flows] if self.flows else []), *arrival, *shear]
+        self._along: CarriedObjective | None = None
+        if stage.paths and seen:
+            gifts = SceneGifts(problem, self.dt)
+            follow = FollowPaths(problem.grid, self.dt, stage.paths, gifts.fade)
+            start = {name: given[name].astype(problem.dtype) for name in problem.densities}
+            restarts = [frame * (problem.steps_per_frame or 1) for frame in cut_frames(problem, stage.window)]
+            self._along = CarriedObjective(SumOfObjectives(seen), follow, start, first, restarts, gifts.between)
+            seen = []
+        self._objective = SumOfObjectives([*seen, *felt])
         scale = sum(part.scale for part in matches) or 1.0
         cells = self.dt / problem.grid.spacing
         self._penalty = self._source_penalty = None
@@ -157,6 +183,7 @@ class Evaluation:
             self._penalty = ForcePenalty(settings.alpha, settings.beta, (cells * self.dt) ** 2 / (2 * scale))
         if settings.sources and settings.source_alpha > 0:
             self._source_penalty = ForcePenalty(settings.source_alpha, 0.0, cells**2 / (2 * scale))
+        self._rates = set(problem.densities) <= set(model.carried)
         self.evaluations = 0
 
     @property
@@ -187,7 +214,7 @@ class Evaluation:
         forcing = ControlForcing(self.control, vector, self._penalty, self._others, self._source_penalty)
         self.evaluations += 1
         try:
-            gradient = self._rollout.gradient(self._state, self._objective, forcing)
+            gradient = self._rollout.gradient(self._state, self._objective, forcing, self._along)
         except BlowUp:
             # Forces so strong that the simulation blows up: a point that the line search steps back from.
             return math.inf, forcing.gradient()[1]
@@ -208,11 +235,15 @@ class Evaluation:
     def states(self, vector: np.ndarray, frames: Iterable[int]) -> dict[int, State]:
         """The states at some frames of the window under the forces of a vector."""
         steps = self.problem.steps_per_frame or 1
+        wanted = {frame: frame * steps for frame in frames}
         forcing = ControlForcing(self.control, vector, others=self._others)
-        kept = self._rollout.run(self._state, forcing, keep=[frame * steps for frame in frames])
-        return {frame: kept[frame * steps] for frame in frames}
+        kept = self._rollout.run(self._state, forcing, keep=wanted.values())
+        if self._along is None:
+            return {frame: kept[step] for frame, step in wanted.items()}
+        carried = self._along.densities(self._rollout.carriers(self._state, forcing), wanted.values())
+        return {frame: {**kept[step], **carried[step]} for frame, step in wanted.items()}
 
     def _others(self, step: int) -> dict[str, Field]:
-        inputs = self._fluid.rates(Clock(step, self.dt))
+        inputs = self._fluid.rates(Clock(step, self.dt)) if self._rates else {}
         under = self._under(step) if self._under is not None else None
         return inputs if under is None else {**inputs, "force": under}

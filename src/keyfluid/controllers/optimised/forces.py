@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from keyfluid.controllers.optimised.windows import Window
 from keyfluid.controls import Control
 from keyfluid.fields import Field
 
@@ -14,10 +15,13 @@ Forces = Callable[[int], Field | None]
 
 
 class JoinedForces:
-    """The forces of several controls, each in its own window; under: forces that act beside them, by step."""
+    """The forces of several controls, each in its own window; under: forces that act beside them, by step; paths: of a
+    cell, along which smoke is carried under them (0: by the grid)."""
 
-    def __init__(self, under: Forces | None = None) -> None:
+    def __init__(self, under: Forces | None = None, paths: int = 0) -> None:
+        self.paths = paths
         self.parts: list[tuple[Control, np.ndarray]] = []
+        self.windows: list[Window] = []
         self._under = under
 
     def force(self, step: int) -> Field | None:
@@ -42,8 +46,9 @@ class JoinedForces:
                 total = source if total is None else total + source
         return total
 
-    def and_then(self, control: Control, vector: np.ndarray) -> JoinedForces:
-        """These, and one more."""
-        more = JoinedForces(self._under)
+    def and_then(self, control: Control, vector: np.ndarray, window: Window) -> JoinedForces:
+        """These, and one more for a window of time."""
+        more = JoinedForces(self._under, self.paths)
         more.parts = [*self.parts, (control, vector)]
+        more.windows = [*self.windows, window]
         return more

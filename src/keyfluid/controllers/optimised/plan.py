@@ -12,6 +12,7 @@ from keyfluid.controllers.optimised.position import require_start, windows_of
 from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controllers.optimised.shooting import share_memory
 from keyfluid.controllers.optimised.stages import Stage, plan_stages
+from keyfluid.controllers.optimised.tidying import Tidying
 from keyfluid.controllers.optimised.windows import Window, plan_windows
 from keyfluid.problem import Problem
 
@@ -43,7 +44,8 @@ def make_plan(problem: Problem, other_runs: OtherRuns, elsewhere: Workers | None
         require_start(other_runs(settings.start), kept, plan_stages(problem, settings, kept[-1]), settings.handover)
     return OptimisedPlan(
         problem=problem,
-        memory_bytes=(workers if elsewhere is None else 1) * max(plan.total_bytes for plan in memory),
+        memory_bytes=(workers if elsewhere is None else 1) * max(plan.total_bytes for plan in memory)
+        + Tidying(problem).held_bytes,
         stored_bytes=_stored_bytes(stages, settings),
         kept_bytes=_kept_bytes(problem, settings, stages),
         lines=_lines(problem, settings, stages, workers),

@@ -111,7 +111,7 @@ class SearchRecord(Watch):
         """
         stage, there = self.stages[rank], self.final.problem
         control = stage.control if stage.problem is there else self.final.control
-        forces = self.forces.and_then(control, carry(x, stage.control, control))
+        forces = self.forces.and_then(control, carry(x, stage.control, control), stage.window)
         first, start = self.final.window.first, self.search.start
         after = (first, start) if start is not None and self.shell.has_frames(first) else None
         replay(there, self.shell, forces, after, final)

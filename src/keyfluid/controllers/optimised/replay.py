@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from keyfluid.controllers.march import Gathered
+from keyfluid.controllers.optimised.carried_film import CarriedFilm
 from keyfluid.controllers.optimised.edited import own_frame
 from keyfluid.controllers.optimised.forces import JoinedForces
+from keyfluid.controllers.optimised.tidying import Tidying
 from keyfluid.controllers.shell import Shell, Stopped
 from keyfluid.controllers.step_size import tell_if_fast
 from keyfluid.models.state import State
@@ -39,6 +41,8 @@ def simulate(
             record = own_frame(problem, problem.edit, begin)
             state = dict(record.state)
             yield record
+    carried = CarriedFilm(problem, forces, begin, state)
+    tidying = Tidying(problem)
     for frame in range(begin + 1, until + 1):
         gathered = Gathered()
         for index in range((frame - 1) * steps, frame * steps):
@@ -47,7 +51,12 @@ def simulate(
             told(clock, advance.cells)
             state = dict(advance.state)
             gathered.add(advance, dt, 1 / steps)
-        yield gathered.record(frame, state, frame * steps)
+        drawn = carried.densities(frame, state, [velocity for _, velocity in gathered.carriers])
+        ready = tidying.take(gathered.record(frame, {**state, **drawn}, frame * steps))
+        if frame in carried.seams or frame in tidying.ends:
+            state = {**state, **carried.begin_again(ready[-1].state)}
+        yield from ready
+    yield from tidying.held
 
 
 def replay(

@@ -109,11 +109,29 @@ class OptimisedSettings(Table):
         default=None,
         description="beta (eq. 6): penalty on the squares of the forces' differences, in the papers' units; default 0",
     )
+    far: Multiplier | None = Field(
+        default=None,
+        description="beta of a long-range part of the distance to smoke's keyframes, 1/2 <e, (1 + beta / L^2 "
+        "(-laplacian)^-1) e> of the error e: a wave of k cycles per longest side L counts 1 + beta / (2 pi k)^2, so "
+        "that stray smoke is drawn to where some is missing, however far away; 30 to 300 are useful; default 0",
+    )
     shear: Multiplier | None = Field(
         default=None,
         description="penalty on velocity differences within a cell and a step; keeps flows such that the grid can "
         "follow them, or the match is the grid's blur and not the flow's; default 1 in 2D, 3 in 3D, 0 for liquids and "
         "where a run is edited, whose own flow would pay too",
+    )
+    paths: Annotated[int, whole(0, 8)] | None = Field(
+        default=None,
+        description="of a cell, along which its smoke is carried from the start of its window, in the search and in "
+        "the film: sharp, where the grid smears it a little in every step; 1, 2 or 4, in 3D 1, 2 or 8; 0 (default): "
+        "the grid carries it",
+    )
+    tidy: Annotated[int, whole(0, 100_000)] = Field(
+        default=0,
+        description="frames before each keyframe in which smoke that would be stray there is taken back to its target, "
+        "a little more in each: all that is farther than 4 cells, and ever less of what is nearer; mass is kept, and "
+        "result.json has the share that was `gathered`; 12 is useful; 0: none",
     )
     coarse: Annotated[int, whole(0, 8)] | None = Field(
         default=None,
@@ -248,7 +266,9 @@ class SearchNumbers:
     alpha: float
     """Tang's, whatever the method."""
     beta: float
+    far: float
     shear: float
+    paths: int
     coarse: int
     sources: bool
     source_alpha: float
@@ -279,7 +299,7 @@ class SearchNumbers:
         usual = problem.fluid.search(problem)
         spacing = value("spacing", usual.spacing)
         schedule = value("schedule", "auto")
-        _refuse(problem, value("gamma", "auto"), schedule, value("sources", False), control.start)
+        _refuse(problem, value("gamma", "auto"), schedule, value("sources", False), control.start, value("far", 0.0))
         limit = highest_wave(grid)
         all_waves = dim == 2 or value("bands", "full") == "grow"
         cutoff = value("cutoff", None if all_waves else min(limit, _FULL_3D))
@@ -313,7 +333,9 @@ class SearchNumbers:
             levels=value("levels", 4),
             alpha=_ALPHA_OF[problem.method] * value("alpha", 0.0),
             beta=value("beta", 0.0),
+            far=value("far", 0.0),
             shear=value("shear", 0.0 if problem.edit is not None else usual.shear),
+            paths=value("paths", usual.paths),
             coarse=min(value("coarse", usual.coarse), most),
             sources=value("sources", False),
             source_alpha=value("source_alpha", 0.01),
@@ -370,7 +392,7 @@ def _falls(problem: Problem) -> bool:
     return 0.5 * abs(problem.fluid.weight) * seconds**2 > problem.grid.size[problem.up]
 
 
-def _refuse(problem: Problem, gamma: str, schedule: str, sources: bool, start: str | None) -> None:
+def _refuse(problem: Problem, gamma: str, schedule: str, sources: bool, start: str | None, far: float) -> None:
     """What goes only with smoke, or only with liquids, and what shooting can't do."""
     if schedule == "shooting" and start is not None:
         raise SceneError("control.start", 'schedule "shooting" starts from no other run; use another schedule')
@@ -379,5 +401,14 @@ def _refuse(problem: Problem, gamma: str, schedule: str, sources: bool, start: s
         raise SceneError("control.sources", "only liquids support optimised sources; remove this key")
     if gamma != "auto" and usual.own_gamma:
         raise SceneError("control.gamma", "a liquid's gamma is 2 atan(x / w) / pi; give its widths w as `blur`")
+    if far > 0 and usual.own_gamma:
+        raise SceneError("control.far", "only smoke has a long-range part of its distance; remove this key")
+    if getattr(problem.control, "tidy", 0) > 0 and usual.own_gamma:
+        raise SceneError("control.tidy", "only stray smoke can be taken back, not liquid; remove this key")
+    paths = problem.control.paths if isinstance(problem.control, OptimisedSettings) else None
+    if paths and usual.own_gamma:
+        raise SceneError("control.paths", "only smoke is carried along paths; remove this key")
+    if paths and paths not in (allowed := (1, 2, 2**problem.grid.dim)):
+        raise SceneError("control.paths", f"{paths} in each cell; use {', '.join(map(str, allowed))}, or 0 for none")
     if schedule == "shooting" and not usual.shooting:
         raise SceneError("control.schedule", '"shooting" is for smoke; use "sequence" or "halves"')

@@ -147,9 +147,9 @@ class Shooting:
         return tuple(sorted({window.first, window.last, *inside}))
 
     def _forces(self, of: Round, found: Sequence[WindowFound]) -> JoinedForces:
-        forces = JoinedForces(own_forces(self.problem))
+        forces = JoinedForces(own_forces(self.problem), self.settings.paths)
         for window, one in zip(self._layer(of), found):
-            forces = forces.and_then(self.controls[window], one.vector)
+            forces = forces.and_then(self.controls[window], one.vector, window)
         return forces
 
     def _seam(self, now: Round) -> Seam:

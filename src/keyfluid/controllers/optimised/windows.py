@@ -22,6 +22,8 @@ from keyfluid.problem import Problem
 
 _MANY_KEYS, _LONG = 4, 120
 _MOST_MEMORY = 0.5
+_SHORTEST, _LONGEST = 4, 48
+"""Steps along which paths are followed before they may, and must, begin again."""
 
 
 class AtFrame(Protocol):
@@ -58,6 +60,20 @@ def plan_windows(problem: Problem, schedule: str) -> list[Window]:
     else:
         ends = [last]
     return [Window(begin, end) for begin, end in zip([first, *ends], ends)]
+
+
+def cut_frames(problem: Problem, window: Window) -> list[int]:
+    """Frames of a window at which the paths of smoke begin, and its last: keyframes that are far enough from the cut
+    before, so that every step is followed about once, and others where there is no keyframe for long."""
+    steps = problem.steps_per_frame or 1
+    frames = {frame for key in problem.keyframes for frame in key.acting(window.first, window.last)}
+    found, before = [window.first], window.first
+    for frame in range(window.first + 1, window.last):
+        run = (frame - before) * steps
+        if run >= _LONGEST or (run >= _SHORTEST and frame in frames):
+            found.append(frame)
+            before = frame
+    return [*found, window.last]
 
 
 def _is_long(problem: Problem, keys: int, frames: int) -> bool:

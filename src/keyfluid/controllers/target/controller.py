@@ -19,7 +19,7 @@ from keyfluid.controllers.target.simulation import MOST_CARRIERS, TargetSimulati
 from keyfluid.grid import Kind
 from keyfluid.models.driven_smoke import CELLS_PER_STEP
 from keyfluid.models.state import State
-from keyfluid.problem import FrameRecord, Problem
+from keyfluid.problem import FrameRecord, Problem, gathered_name
 
 USUAL_SPEED = 1.4
 """Speed of the fastest air, in sides of the domain per time to the target, the mean over a run; for estimates."""
@@ -82,6 +82,5 @@ def _shares(problem: Problem, state: State, gathered: dict[str, float]) -> dict[
     """Mass that gathering has moved since the target took over, over the mass there is, per field."""
     result = {}
     for name in problem.densities:
-        label = "gathered" if len(problem.densities) == 1 else f"gathered_{name}"
-        result[label] = gathered.get(name, 0.0) / max(state[name].integral(), 1e-300)
+        result[gathered_name(problem.densities, name)] = gathered.get(name, 0.0) / max(state[name].integral(), 1e-300)
     return result

@@ -71,9 +71,9 @@ class LiquidFluid(Fluid):
         return LiquidSteps(problem, own)
 
     def match(
-        self, problem: Problem, frames: tuple[int, int], blur: float, pyramid: int | None = None
+        self, problem: Problem, frames: tuple[int, int], blur: float, pyramid: int | None = None, far: float = 0.0
     ) -> SurfaceMatch | None:
-        """The objective compares signed distances; blur: w of gamma."""
+        """The objective compares signed distances; blur: w of gamma; no far part."""
         steps, keys = problem.steps_per_frame or 1, []
         for key in problem.keyframes:
             target = distance_wanted(problem, key, key.frame)
@@ -88,7 +88,7 @@ class LiquidFluid(Fluid):
         wet = sum(np.count_nonzero(target > 0.5) for target in asked) / max(len(asked), 1)
         return SearchDefaults(
             spacing=2 * dx, time="step", tau=0.0, iterations=75, blur=(4 * dx, 2 * dx, dx), blur_word="w", shear=0.0,
-            coarse=0, own_gamma=True, sources=True, shooting=False, guarded=False, trials=8,
+            paths=0, coarse=0, own_gamma=True, sources=True, shooting=False, guarded=False, trials=8,
             slack=_JUMP / max(wet, 1.0),
         )  # fmt: skip
 

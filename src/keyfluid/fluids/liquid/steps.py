@@ -38,6 +38,9 @@ class LiquidSteps:
             self._models = {dt: Liquid(self.problem.grid, dt, self._options)}
         return self._models[dt]
 
+    def air(self, dt: float) -> None:
+        """A liquid is what moves."""
+
     def rates(self, clock: Clock) -> dict[str, Field]:
         """Taps are part of the model; nothing else flows in."""
         return {}

@@ -27,6 +27,7 @@ from keyfluid.models.air import Air
 from keyfluid.models.smoke import SmokeOptions
 from keyfluid.objectives import DensityKey, DensityMatch
 from keyfluid.operators.blur import Blur, gaussian_blur, gaussian_pyramid
+from keyfluid.operators.far_reach import FarReach
 from keyfluid.problem import Fluid, Keyframe, Problem, SearchDefaults, TargetBody
 
 _LEAST_LIMIT = 40.0
@@ -74,7 +75,7 @@ class SmokeFluid(Fluid):
         return Air(self.dissipation, self.cooling, self.drag, self.heat_buoyancy, problem.winds)
 
     def match(
-        self, problem: Problem, frames: tuple[int, int], blur: float, pyramid: int | None = None
+        self, problem: Problem, frames: tuple[int, int], blur: float, pyramid: int | None = None, far: float = 0.0
     ) -> DensityMatch | None:
         steps, keys = problem.steps_per_frame or 1, []
         for key in problem.keyframes:
@@ -82,14 +83,15 @@ class SmokeFluid(Fluid):
             mask = None if key.mask is None else density(problem.grid, key.mask, problem.dtype)
             for frame in key.acting(frames[0], min(frames[1], problem.frames)):
                 keys.append(DensityKey(frame * steps, key.field, target, key.weight, mask, key.path))
-        return DensityMatch(keys, _gamma(problem.grid, blur, pyramid)) if keys else None
+        gamma = _gamma(problem.grid, blur, pyramid)
+        return DensityMatch(keys, FarReach(problem.grid, far, gamma) if far > 0 else gamma) if keys else None
 
     def search(self, problem: Problem) -> SearchDefaults:
         dim, longest = problem.grid.dim, max(problem.grid.size)
         return SearchDefaults(
             spacing=longest / (32 if dim == 2 else 8), time="integrated", tau=5e-5 if dim == 2 else 1e-5,
             iterations=120, blur=(0.04 * longest, 0.02 * longest, 0.0), blur_word="blur",
-            shear=1.0 if dim == 2 else 3.0, coarse=max(problem.grid.cells).bit_length(), own_gamma=False,
+            shear=1.0 if dim == 2 else 3.0, paths=0, coarse=max(problem.grid.cells).bit_length(), own_gamma=False,
             sources=False, shooting=True, guarded=True, trials=25, slack=0.0,
         )  # fmt: skip
 

@@ -34,6 +34,7 @@ class SmokeSteps:
             interpolation=engine.interpolation,
         )
         self._models: dict[float, Smoke] = {}
+        self._air: Smoke | None = None
 
     def model(self, dt: float) -> Smoke:
         """The model for steps of `dt` seconds."""
@@ -42,6 +43,18 @@ class SmokeSteps:
                 self._models.pop(next(iter(self._models)))
             self._models[dt] = Smoke(self.problem.grid, dt, self._options)
         return self._models[dt]
+
+    def air(self, dt: float) -> Smoke | None:
+        """What moves the smoke, without the smoke; None if it lifts the air."""
+        options = self._options
+        if options.buoyancy != 0:
+            return None
+        if self._air is None or self._air.dt != dt:
+            emitters = [
+                emitter if emitter.name == TEMPERATURE else replace(emitter, name=None) for emitter in options.emitters
+            ]
+            self._air = Smoke(self.problem.grid, dt, replace(options, densities=(), emitters=emitters))
+        return self._air
 
     def advance(self, state: State, clock: Clock, force: Field | None = None, source: Field | None = None) -> Advance:
         """One step; `force` on faces, m/s^2. Sources of the control are for liquids only."""

@@ -29,6 +29,8 @@ class KeyScore(TypedDict):
     mass_ratio: float
     bound: float | None
     transported_iou: float | None
+    stray: NotRequired[float | None]
+    gathered: NotRequired[float]
     volume_error: NotRequired[float | None]
 
 

@@ -19,6 +19,7 @@ const number = (value, digits = 3) => (value === null || value === undefined ? "
 export function facts(info, go) {
   const scores = info.result?.keyframes ?? [];
   const several = info.fields.length > 1;
+  const strays = scores.some((key) => key.stray != null);
   return html`
     ${info.words.length ? html`<section class="words">${info.words.map((sentence, place) => html`<p class=${
       place ? "quiet" : info.result.met === false ? "warn" : "good"}>${sentence}</p>`)}</section>` : nothing}
@@ -28,11 +29,13 @@ export function facts(info, go) {
       <thead><tr><th>Frame</th>${several ? html`<th>Field</th>` : nothing}
         <th title="Distance to the target over the target's size; 0 is perfect">Error</th>
         <th title="The least error that any rearrangement of the smoke can have">Least</th>
-        <th title="Shared over joint area; 1 is perfect">Overlap</th><th title="Smoke over what the target holds">Amount</th></tr></thead>
+        <th title="Shared over joint area; 1 is perfect">Overlap</th><th title="Smoke over what the target holds">Amount</th>
+        ${strays ? html`<th title="Smoke farther than 4 cells from the target, over all smoke">Stray</th>` : nothing}</tr></thead>
       <tbody>${scores.slice(0, 60).map((key) => html`<tr><td><button class="plain" data-id=${`score-${key.frame}`}
         @click=${() => go(key.frame)}>${key.frame}</button></td>${several ? html`<td>${key.field}</td>` : nothing}
         <td>${number(key.relative_error)}</td><td>${number(key.bound)}</td><td>${number(key.iou)}</td>
-        <td>${number(100 * key.mass_ratio, 0)} %</td></tr>`)}</tbody></table></div></section>` : nothing}
+        <td>${number(100 * key.mass_ratio, 0)} %</td>${
+          strays ? html`<td>${key.stray == null ? "–" : `${number(100 * key.stray, 1)} %`}</td>` : nothing}</tr>`)}</tbody></table></div></section>` : nothing}
     ${info.notes.length || info.warnings.length ? html`<section><h2>Notes</h2><ul class="notes">${[...info.notes, ...info.warnings].map((note) => html`
       <li>${note}</li>`)}</ul></section>` : nothing}`;
 }
