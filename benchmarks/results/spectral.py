@@ -1,6 +1,7 @@
 """Keyframe optimisation at the papers' sizes: `python benchmarks/results/spectral.py [PART]... [--small]`.
 
     letters    FLUID: five letters from a disk of equal area, 128^2, 40 frames, default settings       (3 minutes)
+    paths      the same letters, their smoke carried along paths (control.paths = 4)                   (3 minutes)
     ideas      what each idea of the default brought, for the letter F                                 (6 minutes)
     smearing   simulated and carried IoU under each remedy against smearing, 2D and 3D                 (8 minutes)
     tang       Tang's uniform-force and multi-scale-vortex benchmarks at 64^2, 128^2 and 256^2        (20 minutes)
@@ -74,11 +75,11 @@ def scores(run: Measured) -> dict[str, object]:
     }
 
 
-def letters(small: bool) -> None:
-    """FLUID, each letter by itself, default settings."""
+def letters(small: bool, *changes: str, picture: str = "letters") -> None:
+    """FLUID, each letter by itself, default settings but for `changes`."""
     size, frames = (32, 8) if small else (128, 40)
-    less = ["control.iterations=5"] if small else []
-    compile_first(letter(size))
+    less = [*changes, *(["control.iterations=5"] if small else [])]
+    compile_first(letter(size), less)
     rows, pictures, labels = [], [], []
     shown = [0, frames // 2, 3 * frames // 4, 7 * frames // 8, frames]
     for name in "FLUID":
@@ -89,7 +90,7 @@ def letters(small: bool) -> None:
         pictures += common.frame_pictures(run.result, shown)
         labels += [*(f"frame {index}" for index in shown), "target"]
     print(table(rows))
-    common.save_strip("letters", pictures, labels, columns=len(shown) + 1, tile=120)
+    common.save_strip(picture, pictures, labels, columns=len(shown) + 1, tile=120)
 
 
 def ideas(small: bool) -> None:
@@ -156,6 +157,7 @@ def smearing(small: bool) -> None:
 
 PARTS = {
     "letters": letters,
+    "paths": lambda small: letters(small, "control.paths=4", picture="paths"),
     "ideas": ideas,
     "smearing": smearing,
     "tang": tang.run,
