@@ -39,7 +39,7 @@ class Stage:
         self.turn = turn_of(problem)
         self._first = problem.scene.output.start_frame
 
-    def text(self, liquid: MeshFrames | None) -> str:
+    def text(self, surface: MeshFrames | None) -> str:
         """The root layer."""
         problem = self.problem
         up = problem.scene.output.up or problem.scene.domain.up
@@ -55,9 +55,9 @@ class Stage:
         }
         root = Prim("Xform", self.name, {"kind": "component"})
         if self._vdb:
-            root.children.append(self._volume(guide=liquid is not None))
-        if liquid is not None:
-            root.children.append(liquid.prim(self._material("fluid")))
+            root.children.append(self._volume(guide=surface is not None))
+        if surface is not None:
+            root.children.append(surface.prim(self._material("fluid")))
         root.children += [self._camera(), *self._lights(), self._domain()]
         obstacles = obstacle_prims(problem, self.indices, self.code, self._material("body"))
         if obstacles:
