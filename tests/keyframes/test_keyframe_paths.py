@@ -16,6 +16,7 @@ from keyfluid.errors import SceneError
 from keyfluid.runs.run import run_problem
 from keyfluid.scenes import load_scene
 from keyfluid.scenes.build.problem import build
+from shooting_scene import shooting_scene
 
 SCENE = """
 [domain]
@@ -120,6 +121,13 @@ def test_cuts_follow_every_step_about_once():
     assert cuts[:2] == [0, 6]
     assert cuts[-1] == 200
     assert max(b - a for a, b in pairwise(cuts)) <= 48
+
+
+def test_shooting_carries_each_window_along_its_own_paths():
+    """Windows of both layers begin at keyframes; what is carried to their ends is handed on."""
+    result = run_problem(build(load_scene(shooting_scene(every=4, iterations=3, rounds=1), ["control.paths=1"])))
+    assert result.finished
+    assert all(key["relative_error"] < 1 for key in result.metrics["keyframes"])
 
 
 def test_what_can_not_be_carried_is_refused():

@@ -13,5 +13,11 @@ Bars = dict[str, Field]
 """Adjoints of named fields; a name that is missing has adjoint zero."""
 
 
+def add_bars(bars: Bars, more: State) -> None:
+    """Add adjoints to others, name by name."""
+    for name, bar in more.items():
+        bars[name] = bars[name] + bar if name in bars else bar
+
+
 def state_bytes(state: State) -> int:
     return sum(field.nbytes for field in state.values())

@@ -8,18 +8,19 @@ of several keyframes proportional to the steps between them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from keyfluid.fields import Field
+from keyfluid.models.state import Bars, State, add_bars
 from keyfluid.operators.follow_paths import FollowPaths, Gifts, Paths
 from keyfluid.rollout.rollout import Objective
 
 
 class CarriedObjective:
-    """part: looks at densities only; start: those before step `first`; cuts: between the first step and the last look;
-    gifts: of sources, for steps from one to another, one mapping for each density.
+    """part: looks at densities only; start: those before the first step; cuts: steps where paths begin, from the first
+    of all steps to the last; gifts: of sources, for steps from one to another, one mapping for each density.
 
     It is a path objective (rollout/rollout.py).
     """
@@ -29,69 +30,59 @@ class CarriedObjective:
         part: Objective,
         follow: FollowPaths,
         start: Mapping[str, Field],
-        first: int,
-        cuts: Iterable[int],
+        cuts: Sequence[int],
         gifts: Callable[[int, int], Sequence[Gifts]],
     ) -> None:
-        self.part, self._follow, self._start, self._first = part, follow, dict(start), first
-        self._gifts = gifts
+        self.part, self._follow, self._start, self._cuts, self._gifts = part, follow, dict(start), cuts, gifts
         self._looks = sorted(part.steps())
-        inside = {cut for cut in cuts if first < cut < self._looks[-1]}
-        self._spans = list(pairwise([first, *sorted(inside), self._looks[-1]]))
 
     def term(self, carriers: Sequence[Field]) -> tuple[float, Sequence[Field]]:
-        value, here = 0.0, self._start
-        spans: list[_Span] = []
-        for begin, end in self._spans:
-            span = _Span(begin, here, {})
-            for look in sorted({*(step for step in self._looks if begin < step <= end), end}):
-                paths = Paths(self._follow, carriers[begin - self._first : look - self._first])
-                here = dict(zip(span.start, paths.read(list(span.start.values()), self._gifts(begin, look))))
-                bars: Mapping[str, Field] = {}
-                if look in self._looks:
-                    more, bars = self.part.term(look, here)
-                    value += more
-                span.ends[look] = paths, dict(bars)
-            spans.append(span)
+        value, spans = 0.0, dict[int, list[_Way]]()
+        for way in self._ways(carriers, self._looks):
+            if way.end in self._looks:
+                more, bars = self.part.term(way.end, way.densities)
+                value += more
+                way.bars.update(bars)
+            spans.setdefault(way.begin, []).append(way)
         pushes = [carrier.zeros_like() for carrier in carriers]
-        back: dict[str, Field] = {}
-        for span in reversed(spans):
-            paths, last = span.ends[max(span.ends)]
-            _add(last, back)
+        back: Bars = {}
+        for begin, ways in reversed(spans.items()):
+            add_bars(ways[-1].bars, back)
             back = {}
-            for look, (paths, bars) in span.ends.items():
-                if not bars:
+            for way in ways:
+                if not way.bars:
                     continue
-                start = list(span.start.values())
-                ends = [bars[name] if name in bars else density.zeros_like() for name, density in span.start.items()]
-                found = paths.adjoint(start, ends, self._gifts(span.begin, look))
-                _add(back, dict(zip(span.start, found)))
-                for step, push in zip(range(span.begin, look), found[len(start) :]):
-                    pushes[step - self._first].data[:] += push.data
+                start = list(way.start.values())
+                ends = [way.bars[name] if name in way.bars else way.start[name].zeros_like() for name in way.start]
+                found = way.paths.adjoint(start, ends, self._gifts(begin, way.end))
+                add_bars(back, dict(zip(way.start, found)))
+                for step, push in enumerate(found[len(start) :], begin - self._cuts[0]):
+                    pushes[step].data[:] += push.data
         return value, pushes
 
-    def densities(self, carriers: Sequence[Field], steps: Iterable[int]) -> dict[int, dict[str, Field]]:
+    def densities(self, carriers: Sequence[Field], steps: Iterable[int]) -> dict[int, State]:
         """The carried densities after some numbers of steps."""
-        found, here = {}, self._start
-        wanted = {*steps}
-        for begin, end in self._spans:
+        return {self._cuts[0]: self._start, **{way.end: way.densities for way in self._ways(carriers, steps)}}
+
+    def _ways(self, carriers: Sequence[Field], steps: Iterable[int]) -> Iterator[_Way]:
+        """Paths to some steps, and to the cuts before the last of them."""
+        here, first, wanted = self._start, self._cuts[0], {*steps}
+        for begin, end in pairwise(self._cuts):
+            if begin >= max(wanted):
+                return
             start = here
-            for look in sorted({*(step for step in wanted if begin < step <= end), end}):
-                paths = Paths(self._follow, carriers[begin - self._first : look - self._first])
-                here = dict(zip(start, paths.read(list(start.values()), self._gifts(begin, look))))
-                found[look] = here
-        return {self._first: self._start, **found}
+            for step in sorted({end, *(step for step in wanted if begin < step <= end)}):
+                paths = Paths(self._follow, carriers[begin - first : step - first])
+                here = dict(zip(start, paths.read(list(start.values()), self._gifts(begin, step))))
+                yield _Way(begin, step, start, paths, here, {})
 
 
-class _Span(NamedTuple):
-    """Paths that begin together: the step, the densities there, and by the step where they end the paths and the
-    derivatives by what they carried."""
+class _Way(NamedTuple):
+    """Paths from one step to another, the densities at both ends, and the derivatives by the latter."""
 
     begin: int
-    start: Mapping[str, Field]
-    ends: dict[int, tuple[Paths, dict[str, Field]]]
-
-
-def _add(bars: dict[str, Field], more: Mapping[str, Field]) -> None:
-    for name, bar in more.items():
-        bars[name] = bars[name] + bar if name in bars else bar
+    end: int
+    start: State
+    paths: Paths
+    densities: State
+    bars: Bars

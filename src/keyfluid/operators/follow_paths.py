@@ -135,8 +135,8 @@ class Paths:
         return total + weight * self._at_start(density)
 
     def _weights(self, gifts: Gifts) -> tuple[np.ndarray, np.ndarray, dict[int, np.ndarray]]:
-        """Of each path: what is left of the density of the start, what it was given, and what is left of gifts, by
-        their steps."""
+        """For each path: the share of the start's density that is left, what sources gave, and the share of each gift
+        that is left, by its step."""
         weight, total = self._paths(1), self._paths(0)
         later: dict[int, np.ndarray] = {}
         rest = self._work(self._slabs)

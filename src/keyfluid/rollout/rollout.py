@@ -18,7 +18,7 @@ from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.models.model import Model
 from keyfluid.models.operation import UNWATCHED, Observer
-from keyfluid.models.state import Bars, State, state_bytes
+from keyfluid.models.state import Bars, State, add_bars, state_bytes
 from keyfluid.models.tape import Tape
 from keyfluid.rollout.forcing import Forcing, StoredForcing
 from keyfluid.rollout.plan import MemoryPlan, plan_memory
@@ -108,12 +108,6 @@ class Rollout:
                 kept[step + 1] = state
         return kept
 
-    def carriers(self, state: State, forcing: Forcing | None = None) -> list[Field]:
-        """The velocities that move the fluid, one for each step."""
-        seen = _Carriers()
-        self.run(state, forcing, observe=seen)
-        return seen.velocities
-
     def gradient(
         self, state: State, objective: Objective, forcing: Forcing | None = None, along: PathObjective | None = None
     ) -> Gradient:
@@ -139,16 +133,18 @@ class Rollout:
         at_start = look(self.first, state)
         pushes = _Pushes(along, self.first)
         if along is not None and self._schedule.split(self.steps, self.plan.places) > 0:
-            pushes.find(self.carriers(state, forcing))
+            seen = Carriers()
+            self.run(state, forcing, observe=seen)
+            pushes.find(seen.velocities)
         reversal = _Reversal(self.model, self._schedule, forcing, look, pushes)
         bars = reversal.whole(state, self.first, self.steps, self.plan.places, {})
-        _add(bars, at_start)
+        add_bars(bars, at_start)
         initial_bar = {name: bars[name] if name in bars else state[name].zeros_like() for name in state}
         return Gradient(sum(terms[step] for step in sorted(terms)) + pushes.value, terms, initial_bar)
 
 
-class _Carriers(Observer):
-    """Collects the velocities that move the fluid."""
+class Carriers(Observer):
+    """Collects the velocities that move the fluid, one for each step of a run."""
 
     def __init__(self) -> None:
         self.velocities: list[Field] = []
@@ -209,13 +205,8 @@ class _Reversal:
         self.pushes.find([tape.carrier for _, tape, _ in taken])
         while taken:
             step, tape, term_bar = taken.pop()
-            _add(bars, term_bar)
+            add_bars(bars, term_bar)
             bars = tape.adjoint(bars, like, self.pushes.at(step))
             self.forcing.pull(step, {name: bar for name, bar in bars.items() if name not in like})
             bars = {name: bars[name] for name in like if name in bars}
         return bars
-
-
-def _add(bars: Bars, more: Mapping[str, Field]) -> None:
-    for name, bar in more.items():
-        bars[name] = bars[name] + bar if name in bars else bar

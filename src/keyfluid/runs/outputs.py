@@ -36,7 +36,7 @@ from keyfluid.runs.pictures import Film, Painter
 from keyfluid.runs.ply_files import write_points
 from keyfluid.runs.report_charts import charts_of
 from keyfluid.runs.report_content import thinned
-from keyfluid.runs.usd_files import Stage
+from keyfluid.runs.usd_files import UsdStage
 from keyfluid.runs.usd_mesh import MeshFrames
 from keyfluid.runs.vdb_files import write_frame
 from keyfluid.scenes import dump_scene
@@ -132,7 +132,7 @@ class Outputs:
         problem, name = self.problem, self.problem.scene.name
         indices = self.frames.store.indices()
         files = {index: f"./{vdb}{self._numbered(index)}.vdb" for index in indices} if problem.scene.output.vdb else {}
-        stage = Stage(problem, self.frames, indices, files)
+        stage = UsdStage(problem, self.frames, indices, files)
         self._told("usd", 0, len(indices))
         liquid = None
         if has_mesh(problem):

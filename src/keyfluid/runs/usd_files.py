@@ -30,7 +30,7 @@ _SUN = 0.53
 """Angle of the key light as seen from the scene, degrees: the sun's."""
 
 
-class Stage:
+class UsdStage:
     """The stage of the frames `indices` of a run; vdb: files of the sequence by frame, relative to the stage."""
 
     def __init__(self, problem: BuiltScene, frames: Frames, indices: Sequence[int], vdb: dict[int, str]) -> None:
@@ -103,7 +103,7 @@ class Stage:
         return [grid for grid in first if grid.name in there]
 
     def _size(self) -> np.ndarray:
-        """Of the domain; 2D is one cell deep."""
+        """The size of the domain; 2D is one cell deep."""
         grid = self.problem.grid
         return np.array([*grid.size, grid.spacing][:3])
 

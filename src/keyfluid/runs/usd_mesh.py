@@ -77,7 +77,7 @@ class MeshFrames:
 
 
 _UNITS = {"metersPerUnit": 1, "upAxis": "Y"}
-"""Of layers that are only read through the stage, whose own units and axes count."""
+"""Units of layers that are read only through the stage, whose own units and axes count."""
 
 
 def mesh_values(problem: BuiltScene, frame: Frame) -> dict[str, np.ndarray]:

@@ -26,7 +26,7 @@ from keyfluid.studio.workspace import Workspace
 
 MOST_OPEN = 6
 MOST_BYTES = 24 << 20
-"""Of the scenes that are kept: as many as fit, one at least."""
+"""Memory for scenes that are kept: as many as fit, at least one."""
 
 _GALLERY = Path(keyfluid.gallery.__file__).parent.resolve()
 

@@ -33,7 +33,7 @@ from keyfluid.studio.open_runs import OpenRun
 from keyfluid.studio.runs_listing import is_finished
 
 MOST_BYTES = 16 << 20
-"""Of answers that are kept, so that two pages with one film read its files once."""
+"""Memory for answers that are kept, so that two pages with one film read its files once."""
 
 MOST_ARROWS, MOST_MARKERS = 32, 200_000
 MOST_CELLS = 128

@@ -41,7 +41,7 @@ from keyfluid.operators.follow_paths import FollowPaths
 from keyfluid.problem import Clock, Problem
 from keyfluid.rollout import MemoryPlan, Rollout
 from keyfluid.rollout.allocation import choose_allocation
-from keyfluid.rollout.rollout import Model, Objective
+from keyfluid.rollout.rollout import Carriers, Model, Objective
 
 SHARE = 0.6
 """Share of the machine's memory that an optimisation takes unless the scene gives control.memory."""
@@ -173,7 +173,7 @@ class Evaluation:
             follow = FollowPaths(problem.grid, self.dt, stage.paths, gifts.fade)
             start = {name: given[name].astype(problem.dtype) for name in problem.densities}
             restarts = [frame * (problem.steps_per_frame or 1) for frame in cut_frames(problem, stage.window)]
-            self._along = CarriedObjective(SumOfObjectives(seen), follow, start, first, restarts, gifts.between)
+            self._along = CarriedObjective(SumOfObjectives(seen), follow, start, restarts, gifts.between)
             seen = []
         self._objective = SumOfObjectives([*seen, *felt])
         scale = sum(part.scale for part in matches) or 1.0
@@ -237,10 +237,11 @@ class Evaluation:
         steps = self.problem.steps_per_frame or 1
         wanted = {frame: frame * steps for frame in frames}
         forcing = ControlForcing(self.control, vector, others=self._others)
-        kept = self._rollout.run(self._state, forcing, keep=wanted.values())
+        seen = Carriers()
+        kept = self._rollout.run(self._state, forcing, keep=wanted.values(), observe=seen)
         if self._along is None:
             return {frame: kept[step] for frame, step in wanted.items()}
-        carried = self._along.densities(self._rollout.carriers(self._state, forcing), wanted.values())
+        carried = self._along.densities(seen.velocities, wanted.values())
         return {frame: {**kept[step], **carried[step]} for frame, step in wanted.items()}
 
     def _others(self, step: int) -> dict[str, Field]:

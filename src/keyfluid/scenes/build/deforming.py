@@ -15,7 +15,7 @@ from keyfluid.shapes import AnimatedMesh, Placement
 from keyfluid.shapes.placement import domain_of
 
 _INSTANT = 1e-3
-"""Of a frame."""
+"""An instant, as a share of a frame."""
 
 
 class DeformingBody:
