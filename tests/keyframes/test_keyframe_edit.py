@@ -39,6 +39,7 @@ size = [0.3, 0.25]
 [control]
 method = "spectral"
 iterations = 10
+paths = 0
 """
 EDIT = """
 [edit]
@@ -98,6 +99,16 @@ def test_asked_for_nothing_it_stays_as_it_was(steered):
         np.testing.assert_allclose(
             result.frames[index].densities["density"], steered.frames[index].densities["density"], atol=1e-5
         )
+
+
+def test_a_film_along_paths_is_edited_along_paths(tmp_path):
+    """Its smoke is read once more, at the window's first frame: it stays as it was but for that."""
+    scene = (PLUME + STEERED).replace("paths = 0", "").replace("resolution = 24", "resolution = 48")
+    before = keyfluid.run(scene, tmp_path / "run", threads=1)
+    edited = edit_of(before, control="coarse = 0\niterations = 1").replace("resolution = 24", "resolution = 48")
+    result = keyfluid.run(edited.replace("iterations = 20\n", ""), threads=1)
+    assert next(entry["error"] for entry in result.metrics["history"] if entry.get("stage") == 1) < 0.1
+    assert SearchNumbers.of(result.problem).paths == 4
 
 
 def test_an_edit_is_resumed_to_the_same_bits(plume, tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from keyframe_scenes import deep, flat, problem_of
@@ -38,8 +40,9 @@ DEEP = {
 
 
 def slope_of(text, start=None, goal=None, window=None):
+    """Of smoke that the grid carries; along paths: test_keyframe_paths.py."""
     problem = problem_of(text)
-    settings = SearchNumbers.of(problem)
+    settings = replace(SearchNumbers.of(problem), paths=0)
     evaluate = Evaluation(plan_stages(problem, settings, window)[-1], settings, start, goal)
     random = np.random.default_rng(5)
     size = 0.3 / np.sqrt(evaluate.control.basis.count)
@@ -60,7 +63,7 @@ def test_the_gradient_in_2d(name):
     assert slope == pytest.approx(2.0, abs=0.1)
     if name == "checkpointed":
         problem = problem_of(text)
-        settings = SearchNumbers.of(problem)
+        settings = replace(SearchNumbers.of(problem), paths=0)
         assert memory_plan(plan_stages(problem, settings)[-1], settings).places < 6
 
 

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from keyfluid.controllers.optimised.evaluation import Evaluation, memory_plan
+from keyfluid.controllers.optimised.minimise import Entry, Watch, WindowSearch, solve_window
 from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controllers.optimised.stages import plan_stages
+from keyfluid.controllers.optimised.unknowns import carry
 from keyfluid.controllers.optimised.windows import Window, cut_frames
 from keyfluid.errors import SceneError
 from keyfluid.runs.run import run_problem
@@ -53,6 +55,19 @@ center = [0.5, 0.15]
 radius = 0.1
 velocity = [0.0, 0.6]
 """
+
+
+class _Unwatched(Watch):
+    """Looks at nothing."""
+
+    def stop_if_asked(self):
+        pass
+
+    def iterated(self, rank, state, evaluation):
+        pass
+
+    def finished(self, rank, state):
+        pass
 
 
 def problem_of(text: str = "", *sets: str):
@@ -128,6 +143,38 @@ def test_shooting_carries_each_window_along_its_own_paths():
     result = run_problem(build(load_scene(shooting_scene(every=4, iterations=3, rounds=1), ["control.paths=1"])))
     assert result.finished
     assert all(key["relative_error"] < 1 for key in result.metrics["keyframes"])
+
+
+def test_a_stage_that_is_accurate_enough_ends():
+    problem = problem_of("", "control.accuracy=0.3", "control.iterations=60", "control.coarse=0")
+    errors = [entry for entry in run_problem(problem).metrics["history"] if "objective" in entry]
+    along = [entry["error"] for entry in errors if entry["stage"] == errors[-1]["stage"]]
+    assert along[-1] < 0.3
+    assert all(error >= 0.3 for error in along[1:-1])
+    assert len(along) < 60
+
+
+def test_a_finer_grid_takes_over_the_air_of_a_coarser_one():
+    """The same forces brake less on a finer grid; the same air brings the smoke to the same place."""
+    problem = problem_of("", "domain.resolution=64", "control.coarse=1", "control.iterations=30")
+    settings = SearchNumbers.of(problem)
+    *_, coarse, fine = plan_stages(problem, settings)
+    search = WindowSearch([coarse, fine], settings)
+    found = solve_window(WindowSearch([coarse], settings), Entry(0, coarse.control.zeros()), _Unwatched()).best.x
+    misses = {}
+    for name, x in (("air", search.handed_on(found, 0, 1)), ("forces", carry(found, coarse.control, fine.control))):
+        evaluation = Evaluation(fine, settings)
+        evaluation(x)
+        misses[name] = evaluation.error
+    assert misses["air"] < 0.8 * misses["forces"]
+
+
+def test_windows_join_without_a_jolt():
+    """The first step of a later window changes the velocity no more than twice what a usual step does."""
+    result = run_problem(problem_of("", "control.schedule=sequence", "control.iterations=30"))
+    flows = [result.frames[index].velocity for index in range(13)]
+    changes = [(b - a).norm() for a, b in pairwise(flows)]
+    assert changes[6] < 2 * np.median(changes[1:])
 
 
 def test_what_can_not_be_carried_is_refused():

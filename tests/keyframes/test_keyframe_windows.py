@@ -80,7 +80,7 @@ def test_a_state_on_a_coarser_grid_keeps_mass_and_wind():
 
 def test_the_film_of_a_sequence_is_one_simulation_though_each_window_adds_only_its_own_frames():
     """Frames before a window are not made again: they must be those of the forces found, to the last bit."""
-    control = 'method = "spectral"\nschedule = "sequence"\niterations = 3\n'
+    control = 'method = "spectral"\nschedule = "sequence"\niterations = 3\npaths = 0\n'
     result = keyfluid.run(FLAT.format(sides="", precision="float64", control=control), threads=1)
     assert [entry["window"] for entry in result.metrics["history"] if "window" in entry][-1] > 0
     state = {**result.problem.densities, "velocity": result.problem.velocity}

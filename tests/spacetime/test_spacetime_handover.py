@@ -50,7 +50,8 @@ def scene(method, control="", frames=8, more="", sides="walls", **changes):
 
 
 def from_run(folder, more=""):
-    return f'start = "{folder}"\nshear = 0\n{more}'
+    """Carried by the grid, as the run's own smoke."""
+    return f'start = "{folder}"\nshear = 0\npaths = 0\n{more}'
 
 
 def course(result):
@@ -96,7 +97,7 @@ def test_forces_fit_into_the_unknowns_there_are(found, method, control, changes,
 
 
 def test_a_film_of_another_method_that_the_engine_made_is_made_again(tmp_path):
-    before = run(scene("adjoint", "iterations = 4\nshear = 0"), tmp_path / "winds", threads=1)
+    before = run(scene("adjoint", "iterations = 4\nshear = 0\npaths = 0"), tmp_path / "winds", threads=1)
     after = run(scene("spectral", from_run(tmp_path / "winds", "iterations = 1")), threads=1)
     assert course(after)[0] == pytest.approx(error(before), abs=1e-4)
 
@@ -167,7 +168,9 @@ def test_a_frame_that_is_gone_is_missed_before_the_run(tmp_path):
 
 def test_the_command_line_takes_it_with_from(found, tmp_path, monkeypatch, capsys):
     folder, before = found
-    text = SCENE.format(method="spectral", control="iterations = 1\nshear = 0", sides="walls", frames=8, more="")
+    text = SCENE.format(
+        method="spectral", control="iterations = 1\nshear = 0\npaths = 0", sides="walls", frames=8, more=""
+    )
     (tmp_path / "scene.toml").write_text(text, encoding="utf-8")
 
     def keyfluid(*words):

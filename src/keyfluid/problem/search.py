@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+PATHS = {2: 4, 3: 2}
+"""Paths of a cell along which smoke is carried unless a scene says otherwise, by dimension."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SearchDefaults:

@@ -9,9 +9,12 @@ is made, so that there is a preview from the first minute on.
 
 from __future__ import annotations
 
+import numpy as np
+
 from keyfluid.controllers.method import Method, OtherRuns, Plan, Workers
 from keyfluid.controllers.optimised.edited import own_forces
 from keyfluid.controllers.optimised.forces import JoinedForces
+from keyfluid.controllers.optimised.handover import calming_guess, follows_any_air
 from keyfluid.controllers.optimised.minimise import Entry, WindowSearch, solve_window
 from keyfluid.controllers.optimised.plan import OptimisedPlan, make_plan
 from keyfluid.controllers.optimised.position import (
@@ -24,11 +27,13 @@ from keyfluid.controllers.optimised.position import (
 )
 from keyfluid.controllers.optimised.record import SearchRecord, SearchWork
 from keyfluid.controllers.optimised.replay import replay, state_after
+from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controllers.optimised.shooting import Shooting, only_forces_of_rounds
 from keyfluid.controllers.optimised.shooting_trial import try_window
 from keyfluid.controllers.optimised.stages import Stage, plan_stages
 from keyfluid.controllers.optimised.unknowns import first_guess
 from keyfluid.controllers.shell import Checkpoint, Shell
+from keyfluid.models.state import State
 from keyfluid.problem import Problem
 
 
@@ -79,12 +84,12 @@ def _run_in_order(plan: OptimisedPlan, shell: Shell) -> None:
             continue
         start = state_after(problem, forces, stages[0].window.first) if number > 0 else None
         if position.state is not None:
-            entry = Entry(position.stage, position.state.now.x, position.state)
+            entry = Entry(position.stage, position.state.now.x, position.state, position.error)
         elif settings.start is not None:
             spans = [found[0].window for found in windows]
             entry = from_other_run(plan.other_runs(settings.start), spans, number, stages, start, settings.handover)
         else:
-            entry = Entry(0, first_guess(stages[0].control, stages[0].problem, settings))
+            entry = Entry(0, _guess(stages[0], settings, start))
         search = WindowSearch(stages, settings, start, check_start=number == 0)
         record = SearchRecord(shell, windows, number, search, forces, kept, position, work)
         found = solve_window(search, entry, record)
@@ -93,6 +98,13 @@ def _run_in_order(plan: OptimisedPlan, shell: Shell) -> None:
         position = Position()
     if solved:
         replay(problem, shell, forces, final=problem.frames)
+
+
+def _guess(stage: Stage, settings: SearchNumbers, start: State | None) -> np.ndarray:
+    """The vector that a window's search begins with; start: None for the first window."""
+    if start is not None and stage.problem.edit is None and follows_any_air(stage):
+        return calming_guess(stage, start)
+    return first_guess(stage.control, stage.problem, settings)
 
 
 def _stages_to_follow(plan: OptimisedPlan, shell: Shell) -> list[list[Stage]]:

@@ -43,6 +43,11 @@ from keyfluid.rollout import MemoryPlan, Rollout
 from keyfluid.rollout.allocation import choose_allocation
 from keyfluid.rollout.rollout import Carriers, Model, Objective
 
+_EASED, _EASE = 0.25, 1.0
+"""Share of a window whose air is tied to what it began with, and the penalty in its first step."""
+_LEAST_EASED = 0.1
+"""Speed below which a change counts no more, of the longest side in the time of the window."""
+
 SHARE = 0.6
 """Share of the machine's memory that an optimisation takes unless the scene gives control.memory."""
 
@@ -64,6 +69,22 @@ def velocity_keys(problem: Problem, window: Window) -> list[VelocityKey]:
         VelocityKey(flow.frame * steps, flow.velocity, flow.mask, flow.speed, flow.weight)
         for flow in problem.flows
         if window.first < flow.frame <= window.last
+    ]
+
+
+def easing_keys(stage: Stage, velocity: Field) -> list[VelocityKey]:
+    """The velocity that a window begins with, as a target of its first steps, less and less: the air of one window goes
+    over into the next one's without a jolt."""
+    problem, window = stage.problem, stage.window
+    steps = problem.steps_per_frame or 1
+    seconds = (window.last - window.first) / problem.fps
+    speed = max(root_mean_square(velocity), _LEAST_EASED * max(problem.grid.size) / seconds)
+    count = max(2, round(_EASED * (window.last - window.first) * steps))
+    everywhere = velocity.like(np.ones_like(velocity.data))
+    first = window.first * steps
+    return [
+        VelocityKey(first + step, velocity, everywhere, speed, _EASE * (1 - step / count) ** 2)
+        for step in range(1, count)
     ]
 
 
@@ -112,7 +133,7 @@ def _rollout(stage: Stage, settings: SearchNumbers, model: Model) -> Rollout:
     limit = problem.memory_limit_bytes
     budget = settings.budget or (None if limit is None else int(SHARE * limit))
     vectors = optimiser_bytes(stage.control, settings.history)
-    sheared = problem.velocity.data.nbytes if settings.shear > 0 else 0
+    sheared = problem.velocity.data.nbytes if stage.shear > 0 else 0
     if stage.paths:
         longest = max((b - a) * (problem.steps_per_frame or 1) for a, b in pairwise(cut_frames(problem, stage.window)))
         follow = FollowPaths(problem.grid, 1.0, stage.paths)
@@ -162,11 +183,13 @@ class Evaluation:
         self.looks = PictureMatch(pictures) if pictures else None
         flows = velocity_keys(problem, stage.window)
         self.flows = VelocityMatch(flows) if flows else None
-        shear = [ShearPenalty(settings.shear, steps, self.dt, first)] if settings.shear > 0 else []
+        shear = [ShearPenalty(stage.shear, steps, self.dt, first)] if stage.shear > 0 else []
         matches = [part for part in (self.match, self.looks) if part is not None]
         wanted, arrival = goal_terms(problem, stage.window, goal) if goal is not None else ([], [])
         seen: list[Objective] = [*matches, *wanted]
         felt: list[Objective] = [*([self.flows] if self.flows else []), *arrival, *shear]
+        if start is not None and problem.edit is None and not problem.fluid.search(problem).own_gamma:
+            felt.append(VelocityMatch(easing_keys(stage, self._state["velocity"])))
         self._along: CarriedObjective | None = None
         if stage.paths and seen:
             gifts = SceneGifts(problem, self.dt)
@@ -236,13 +259,21 @@ class Evaluation:
         """The states at some frames of the window under the forces of a vector."""
         steps = self.problem.steps_per_frame or 1
         wanted = {frame: frame * steps for frame in frames}
-        forcing = ControlForcing(self.control, vector, others=self._others)
-        seen = Carriers()
-        kept = self._rollout.run(self._state, forcing, keep=wanted.values(), observe=seen)
+        kept, carriers = self._simulated(vector, wanted.values())
         if self._along is None:
             return {frame: kept[step] for frame, step in wanted.items()}
-        carried = self._along.densities(seen.velocities, wanted.values())
+        carried = self._along.densities(carriers, wanted.values())
         return {frame: {**kept[step], **carried[step]} for frame, step in wanted.items()}
+
+    def carriers(self, vector: np.ndarray) -> list[Field]:
+        """The velocities that move the fluid under the forces of a vector, one for each step of the window."""
+        return self._simulated(vector, ())[1]
+
+    def _simulated(self, vector: np.ndarray, keep: Iterable[int]) -> tuple[dict[int, State], list[Field]]:
+        """States after some numbers of steps, and the velocities that move the fluid in each step."""
+        seen = Carriers()
+        forcing = ControlForcing(self.control, vector, others=self._others)
+        return self._rollout.run(self._state, forcing, keep=keep, observe=seen), seen.velocities
 
     def _others(self, step: int) -> dict[str, Field]:
         inputs = self._fluid.rates(Clock(step, self.dt)) if self._rates else {}

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from keyfluid.controllers.optimised.evaluation import Evaluation, Goal
+from keyfluid.controllers.optimised.handover import on_next_stage
 from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controllers.optimised.stages import Stage
-from keyfluid.controllers.optimised.unknowns import carry
+from keyfluid.fields import Field
 from keyfluid.models.state import State
 from keyfluid.optimise.lbfgs import Lbfgs, Minimisation
 
@@ -34,6 +35,15 @@ class WindowSearch:
     goal: Goal | None = None
     check_start: bool = True
 
+    def handed_on(self, x: np.ndarray, rank: int, to: int) -> np.ndarray:
+        """A vector of one stage in the variables of another, later one."""
+        before, after = self.stages[rank], self.stages[to]
+
+        def carriers() -> Sequence[Field]:
+            return Evaluation(before, self.settings, self.start, self.goal).carriers(x)
+
+        return on_next_stage(x, before, after, carriers, self.start)
+
 
 @dataclass(frozen=True, eq=False)
 class Entry:
@@ -42,6 +52,8 @@ class Entry:
     rank: int
     x: np.ndarray
     state: Minimisation | None = None
+    error: float | None = None
+    """Relative error of the last evaluation of a minimisation under way."""
 
 
 class Watch(ABC):
@@ -65,8 +77,9 @@ def solve_window(search: WindowSearch, entry: Entry, watch: Watch) -> Minimisati
     stages, x, state = search.stages, entry.x, entry.state
     for rank in range(entry.rank, len(stages)):
         if rank > entry.rank:
-            x, state = carry(x, stages[rank - 1].control, stages[rank].control), None
-        state = _minimise(search, Entry(rank, x, state), watch)
+            x, state = search.handed_on(x, rank - 1, rank), None
+        error = entry.error if rank == entry.rank else None
+        state = _minimise(search, Entry(rank, x, state, error), watch)
         x = state.best.x
         watch.finished(rank, state)
     assert state is not None
@@ -83,16 +96,19 @@ def _minimise(search: WindowSearch, entry: Entry, watch: Watch) -> Minimisation:
             evaluation.require_sense(entry.x)
         state = optimiser.start(entry.x, evaluation)
         watch.iterated(entry.rank, state, evaluation)
-    while not _settled(state, stage.iterations, settings.tau):
+    while not _settled(state, stage, evaluation.error if evaluation.evaluations else entry.error):
         watch.stop_if_asked()
         state = optimiser.advance(state, evaluation)
         watch.iterated(entry.rank, state, evaluation)
     return state
 
 
-def _settled(state: Minimisation, iterations: int, tau: float) -> bool:
-    """Tang's rule: the relative decrease of an iteration falls under tau [section 4.2]."""
-    return bool(state.stalled) or state.iteration >= iterations or 0 <= state.decrease < tau
+def _settled(state: Minimisation, stage: Stage, error: float | None) -> bool:
+    """Tang's rule, the relative decrease of an iteration falls under tau [section 4.2], or an error that is accurate
+    enough."""
+    if state.stalled or state.iteration >= stage.iterations or 0 <= state.decrease < stage.tau:
+        return True
+    return error is not None and state.iteration > 0 and error < stage.accuracy
 
 
 def optimiser_of(stage: Stage, settings: SearchNumbers, number: int) -> Lbfgs:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from keyfluid.controllers.method import OtherRun, OtherRuns
-from keyfluid.controllers.optimised.handover import follow_air, require_air
+from keyfluid.controllers.optimised.handover import AirOfRun, follow_air, require_air
 from keyfluid.controllers.optimised.minimise import Entry, optimiser_of
 from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controllers.optimised.stages import Stage, plan_stages
@@ -135,7 +135,7 @@ def from_other_run(
     problem = stages[-1].problem
     if _takes_forces(other, problem, handover):
         return _from_same_method(other, windows, number, stages)
-    return Entry(len(stages) - 1, follow_air(other, problem, stages[-1].control, windows[number], start))
+    return Entry(len(stages) - 1, follow_air(AirOfRun(other, problem), stages[-1], start))
 
 
 def _takes_forces(other: OtherRun, problem: Problem, handover: str | None) -> bool:
@@ -171,8 +171,12 @@ def _from_same_method(other: OtherRun, windows: Sequence[Window], number: int, s
         before, vector = plan[found.stage], found.state.best.x
     else:
         before, vector = plan[-1], found.found[list(found.found)[number]]
-    own, sharp = stages[-1].problem, stages[-1].blur
-    rank = next(i for i, stage in enumerate(stages) if stage.problem is own and stage.blur == sharp)
+    last = stages[-1]
+    rank = next(
+        i
+        for i, stage in enumerate(stages)
+        if stage.problem is last.problem and stage.blur == last.blur and stage.paths == last.paths
+    )
     control = stages[rank].control
     if type(before.control.basis) is not type(control.basis) or before.control.timing != control.timing:
         raise unlike

@@ -15,7 +15,6 @@ from keyfluid.controllers.optimised.minimise import Watch, WindowSearch
 from keyfluid.controllers.optimised.position import Position, part_name
 from keyfluid.controllers.optimised.replay import replay
 from keyfluid.controllers.optimised.stages import Stage
-from keyfluid.controllers.optimised.unknowns import carry
 from keyfluid.controllers.shell import Shell, Stopped
 from keyfluid.errors import BlowUp
 from keyfluid.optimise.lbfgs import Minimisation
@@ -110,8 +109,9 @@ class SearchRecord(Watch):
         final: see replay.
         """
         stage, there = self.stages[rank], self.final.problem
-        control = stage.control if stage.problem is there else self.final.control
-        forces = self.forces.and_then(control, carry(x, stage.control, control), stage.window)
+        if stage.problem is not there:
+            x, stage = self.search.handed_on(x, rank, len(self.stages) - 1), self.final
+        forces = self.forces.and_then(stage.control, x, stage.window)
         first, start = self.final.window.first, self.search.start
         after = (first, start) if start is not None and self.shell.has_frames(first) else None
         replay(there, self.shell, forces, after, final)

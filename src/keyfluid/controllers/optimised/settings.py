@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 KOLMOGOROV = 1.5
 """a in k_n = 2^(a n) k_0: each band holds half the energy above the one before [Tang 2021, eq. 9 and 10]."""
 
-_PAPER: dict[str, object] = {"time": "constant", "gamma": "none", "shear": 0.0, "coarse": 0}
+_PAPER: dict[str, object] = {"time": "constant", "gamma": "none", "shear": 0.0, "coarse": 0, "paths": 0}
 _BANDS = {**_PAPER, "bands": "grow", "scaling": 0.0, "iterations": 500}
 _BASELINE = {**_PAPER, "basis": "dense", "iterations": 5000}
 PRESETS: dict[str, dict[str, object]] = {
@@ -48,6 +48,9 @@ _FULL_3D = 16.0
 _ALPHA_OF = {"adjoint": 2.0, "spectral": 1.0}
 """alpha as Tang's: with 1/2 (D + alpha |f|^2) McNamara weighs forces against the distance D twice as much as Tang with
 D + alpha / 2 |f|^2 [McNamara 2004, eq. 2; Tang 2021, eq. 6]. Each method's alpha is its own paper's."""
+
+_ACCURACY = 0.02
+"""Relative error that nobody sees: an edge that is off by a fraction of a cell."""
 
 _COARSEST = {2: 32, 3: 16}
 """Cells on the longest side of the coarsest grid that is worth a stage."""
@@ -124,8 +127,13 @@ class OptimisedSettings(Table):
     paths: Annotated[int, whole(0, 8)] | None = Field(
         default=None,
         description="of a cell, along which its smoke is carried from the start of its window, in the search and in "
-        "the film: sharp, where the grid smears it a little in every step; 1, 2 or 4, in 3D 1, 2 or 8; 0 (default): "
-        "the grid carries it",
+        "the film: sharp, where the grid smears it a little in every step; 1, 2 or 4, in 3D 1, 2 or 8; 0: the grid "
+        "carries it; default 4, in 3D 2, where a run is edited as in that run (presets: 0)",
+    )
+    accuracy: Annotated[float, number(at_least=0, at_most=1)] | None = Field(
+        default=None,
+        description="a stage whose smoke is carried along paths ends when its relative error over all keyframes is "
+        "below this; default 0.02; 0: it ends by tau or iterations alone",
     )
     tidy: Annotated[int, whole(0, 100_000)] = Field(
         default=0,
@@ -269,6 +277,7 @@ class SearchNumbers:
     far: float
     shear: float
     paths: int
+    accuracy: float
     coarse: int
     sources: bool
     source_alpha: float
@@ -335,7 +344,8 @@ class SearchNumbers:
             beta=value("beta", 0.0),
             far=value("far", 0.0),
             shear=value("shear", 0.0 if problem.edit is not None else usual.shear),
-            paths=value("paths", usual.paths),
+            paths=paths_of(control, usual.paths if problem.edit is None else problem.edit.paths),
+            accuracy=value("accuracy", _ACCURACY),
             coarse=min(value("coarse", usual.coarse), most),
             sources=value("sources", False),
             source_alpha=value("source_alpha", 0.01),
@@ -382,6 +392,15 @@ class SearchNumbers:
                 found.append(whole)
             n += 1
         return [*found, last]
+
+
+def paths_of(control: object, usual: int) -> int:
+    """Along how many paths of a cell a method carries its smoke; 0: the grid does."""
+    if not isinstance(control, OptimisedSettings):
+        return 0
+    if control.paths is not None:
+        return control.paths
+    return cast(int, PRESETS[getattr(control, "preset", "keyfluid")].get("paths", usual))
 
 
 def _falls(problem: Problem) -> bool:

@@ -1,5 +1,8 @@
 """The stages of an optimisation: grids from coarse to fine, bands from long waves to short, blurs from wide to none.
 
+Where smoke is carried along paths (`control.paths`), the grid carries it in the stages of the coarsest grid first, and
+paths in one more stage there and in those of all finer grids.
+
 Every stage minimises the same objective over forces that contain those of the stage before, and begins where it ended.
 """
 
@@ -21,10 +24,14 @@ _STEP_OVERHEAD = 2800
 """Cells whose work is that of a step beside its cells: an iteration at 64^2 took 1.8 times one at 32^2."""
 
 
-_COAST = 0.4
-"""How far smoke may go on as it was at a window's start, of the longest side. Carried along paths it is not smeared on
-its way, so that it would no longer meet its target (bundled shooting_shapes at 64^2, second window: error 1.16 without
-blurs, 0.05 with them)."""
+_GENTLE = 30.0
+"""Penalty on shear while the grid carries smoke that paths will carry later, in units of its own. Where smoke and
+target hardly meet, a search along paths finds no way, and the grid's blur shows one; but a way that relies on blur is
+no use to paths (a ring that becomes a heart in 30 frames at 64^2: error 0.28 after a penalty of 1, 0.09 after 30)."""
+
+_PATIENCE = 0.1
+"""tau along paths, in units of its own: with kinks between cells an iteration may lower the objective little, and the
+next one much."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +47,12 @@ class Stage:
     blur: float
     iterations: int
     label: str
+    shear: float
+    """Penalty on shear (objectives/shear.py)."""
+    tau: float
+    """The least decrease of an iteration; a smaller one ends the stage."""
+    accuracy: float = 0.0
+    """The relative error that is good enough: below it the stage ends."""
     paths: int = 0
     """In each cell, along which its density is carried; 0: the grid carries it."""
 
@@ -61,10 +74,18 @@ def plan_stages(problem: Problem, settings: SearchNumbers, window: Window | None
     for rank, level in enumerate(_levels(problem, settings.coarse)):
         for cutoff in settings.cutoffs(level):
             control = make_control(level, settings, cutoff, window)
-            for blur in _blurs(level, settings, window, first=not stages and rank == 0):
-                label = _label(level, settings, cutoff, blur)
-                iterations = settings.iterations_of(level is problem)
-                stages.append(Stage(level, window, control, blur, iterations, label, settings.paths))
+            iterations = settings.iterations_of(level is problem)
+            if not settings.paths or rank == 0:
+                shear = settings.shear * (_GENTLE if settings.paths else 1.0)
+                first = settings.iterations_of(level is problem and not settings.paths)
+                for blur in _blurs(level, settings, window, first=not stages):
+                    label = _label(level, settings, cutoff, blur)
+                    stages.append(Stage(level, window, control, blur, first, label, shear, settings.tau))
+            if settings.paths:
+                label = _label(level, settings, cutoff, 0.0) + ", paths"
+                tau, accuracy = _PATIENCE * settings.tau, settings.accuracy
+                shear, paths = settings.shear, settings.paths
+                stages.append(Stage(level, window, control, 0.0, iterations, label, shear, tau, accuracy, paths))
     return stages
 
 
@@ -92,8 +113,6 @@ def _blurs(problem: Problem, settings: SearchNumbers, window: Window, first: boo
     if settings.gamma != "auto" or not first:
         return (0.0,)
     far = _farthest(problem, window)
-    if settings.paths and window.first > 0:
-        far = max(far, _COAST * max(problem.grid.size))
     widths = [far * share for share in (0.5, 0.25, 0.125) if far * share > problem.grid.spacing]
     return (*widths, 0.0) if widths else (0.0,)
 

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
+from keyfluid.controllers.optimised.settings import paths_of
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid
 from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.models.air import TEMPERATURE
 from keyfluid.problem import FrameRecord
+from keyfluid.problem.search import PATHS
 from keyfluid.scenes.build.memory import make_grid
 from keyfluid.scenes.build.pictures import averaged, averaged_over
 from keyfluid.scenes.schema.load import load_scene
@@ -52,13 +54,15 @@ def load_run_body(body: Body, scene: Scene) -> DensityArray:
 
 @dataclass(frozen=True)
 class EditedRun:
-    """A run that a scene changes after frame `first`; `last`: where control ends, None: at the last keyframe."""
+    """A run that a scene changes after frame `first`; `last`: where control ends, None: at the last keyframe; paths: of
+    a cell, along which its smoke was carried."""
 
     run: RunFolder
     grid: Grid
     fields: tuple[str, ...]
     first: int
     last: int | None
+    paths: int
 
     def record(self, index: int) -> FrameRecord:
         """A frame as it was, without particles: the edited film has none."""
@@ -108,4 +112,5 @@ def open_edit(edit: Edit, scene: Scene) -> EditedRun:
         if index not in stored:
             raise KeyfluidError(f"{folder} lacks frame {index}; finish it first: keyfluid resume {folder}")
     carried = (*_fields(theirs), TEMPERATURE) if theirs.warm else _fields(theirs)
-    return EditedRun(run, make_grid(theirs), carried, edit.first, edit.last)
+    grid = make_grid(theirs)
+    return EditedRun(run, grid, carried, edit.first, edit.last, paths_of(theirs.control, PATHS[grid.dim]))
