@@ -92,10 +92,10 @@ def follow_air(air: Air, stage: Stage, start: State | None) -> np.ndarray:
 
 
 def follows_any_air(stage: Stage) -> bool:
-    """Whether the forces of a stage can lead its fluid through whatever air: smoke's waves, other ones in each step."""
-    control, timing = stage.control, stage.control.timing
-    each_step = timing.mode in ("step", "integrated") and timing.window == 1
-    return each_step and control.sources is None and isinstance(control.basis, SpectralPotential)
+    """Whether the forces of a stage can lead its fluid through whatever air: smoke's waves, which change in time."""
+    control = stage.control
+    waves = control.sources is None and isinstance(control.basis, SpectralPotential)
+    return waves and control.timing.mode in ("step", "integrated")
 
 
 def on_next_stage(
