@@ -1,5 +1,5 @@
-"""Eight shapes, one every 30 frames: one after the other, with smoke carried along paths and by the grid, all at once,
-and by layered multiple shooting. Then eight others, on which nothing was tuned.
+"""Eight shapes, one every 30 frames, one after the other, with smoke carried along paths and by the grid; then eight
+others, on which nothing was tuned. `schedules`: the eight all at once, and by layered multiple shooting.
 
 Shooting has one process here, so that its memory is one window's; that two give the same bits is a test of the suite.
 """
@@ -84,31 +84,46 @@ RUNS: dict[str, tuple[Sequence[str], list[str]]] = {
     "sequence": (SHAPES, ["control.schedule=sequence"]),
     "sequence, by the grid": (SHAPES, ["control.schedule=sequence", "control.paths=0"]),
     "sequence, other shapes": (OTHERS, ["control.schedule=sequence"]),
+}
+SCHEDULES: dict[str, tuple[Sequence[str], list[str]]] = {
     "shooting": (SHAPES, ["control.schedule=shooting"]),
     "all": (SHAPES, ["control.schedule=all"]),
 }
 
 
 def run() -> None:
-    size, gap = chosen.pick((128, 30), (64, 30), (24, 6))
-    less = chosen.pick([], [], ["control.iterations=20", "control.coarse=0"])
-    runs, rows = {}, []
-    for number, (name, (shapes, sets)) in enumerate(RUNS.items()):
-        threads = 1 if name == "shooting" else None
-        shot = runs[name] = shoot(f"long{number}", scene(size, gap, shapes), [*sets, *less], threads)
-        rows.append(_row(name, shot))
-        print(f"{table(rows[-1:])}\n", flush=True)
-    print(f"\n{table(rows)}\n")
+    runs, gap = _shots(RUNS)
+    shown = [gap * (i + 1) for i in range(len(SHAPES))]
+    strips = {"sequence, by the grid": "by the grid", "sequence": "along paths", "sequence, other shapes": "others"}
+    pictures, labels = [], []
+    for name, label in strips.items():
+        pictures += frame_pictures(runs[name].result, shown, 140)
+        labels += [f"{label}, {i}" for i in shown]
+    pictures += target_pictures(runs["sequence"].result, shown, 140)
+    save_strip("long", pictures, [*labels, *(f"keyframe {i}" for i in shown)], len(shown), 110)
+
+
+def schedules() -> None:
+    runs, _ = _shots(SCHEDULES)
     for entry in runs["shooting"].result.metrics["history"]:
         if "seam_density" in entry:
             name = "closing" if entry["closing"] else f"round {entry['round']}"
             print(f"{name}: jumps in density / velocity, %: {_jumps(entry)}")
-    shown = [gap * (i + 1) for i in range(len(SHAPES))]
-    strips = ["sequence, by the grid", "sequence", "sequence, other shapes"]
-    pictures = [picture for name in strips for picture in frame_pictures(runs[name].result, shown, 140)]
-    pictures += target_pictures(runs["sequence"].result, shown, 140)
-    labels = [f"{name}, {i}" for name in ("by the grid", "along paths", "other shapes", "keyframe") for i in shown]
-    save_strip("long", pictures, labels, len(shown), 110)
+
+
+def _shots(wanted: Mapping[str, tuple[Sequence[str], list[str]]]) -> tuple[dict[str, Shot], int]:
+    """The films, and the frames from one keyframe to the next."""
+    size, gap = chosen.pick((128, 30), (64, 30), (24, 6))
+    less = chosen.pick([], [], ["control.iterations=20", "control.coarse=0"])
+    runs, rows = {}, []
+    for name, (shapes, sets) in wanted.items():
+        threads = 1 if name == "shooting" else None
+        folder = name.replace(",", "").replace(" ", "_")
+        shot = runs[name] = shoot(folder, scene(size, gap, shapes), [*sets, *less], threads)
+        rows.append(_row(name, shot))
+        print(f"{table(rows[-1:])}\n", flush=True)
+    print(f"\n{table(rows)}\n")
+    return runs, gap
 
 
 def _row(name: str, shot: Shot) -> dict[str, object]:

@@ -35,13 +35,10 @@ frame = {frames}
 shape = "box"
 center = [0.8, 0.5, 0.5]
 size = [0.274, 0.274, 0.274]
-[simulation]
-interpolation = "cubic"
 [control]
 method = "spectral"
 schedule = "sequence"
 cutoff = {cutoff}
-window = 3
 iterations = {iterations}
 """
 
@@ -59,7 +56,13 @@ def run() -> None:
     mean = float(np.sqrt(np.mean(np.square(list(speeds.values())))))
     at_seams = [(changes[cut + 1] / mean, changes[cut + 1] / speeds[cut + 1]) for cut in (gap, 2 * gap)]
     rows = [
-        {"keyframe": key["frame"], "error": key["relative_error"], "bound": key["bound"], "IoU": round(key["iou"], 3)}
+        {
+            "keyframe": key["frame"],
+            "error": key["relative_error"],
+            "bound": key["bound"],
+            "IoU": round(key["iou"], 3),
+            "stray, %": round(100 * key["stray"], 1),
+        }
         for key in shot.result.metrics["keyframes"]
     ]
     print(f"\n{table(rows)}\n\n{table([shot.cost()])}\n")

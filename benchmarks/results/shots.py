@@ -2,7 +2,8 @@
 
     punch      a keyframe every frame from an animated figure, 90,000 voxels, 20 steps       [McNamara 2004, figure 6a]
     preview    a fist becomes a hand: frames and times at the cutoffs 1, 8 and 64            [Tang 2021, figure 16]
-    long       eight keyframes over 240 frames at 128^2, all at once and by shooting
+    long       eight keyframes over 240 frames at 128^2, one after the other; eight others
+    schedules  the eight all at once, and by shooting
     tidy       the same in sequence: stray smoke with a long-range distance, and taken back
     obstacle   a solid sphere, a keyframe every 30 frames, one after the other, 64^3         [Tang 2021, figure 13]
     twist      a free plume, twisted at two frames, 48 x 96 x 48                             [Tang 2021, figure 10]
@@ -33,6 +34,7 @@ PARTS = {
     "punch": punch.punch,
     "preview": punch.preview,
     "long": long.run,
+    "schedules": long.schedules,
     "tidy": tidy.run,
     "obstacle": obstacle.run,
     "twist": edit.twist,

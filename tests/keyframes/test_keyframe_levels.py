@@ -12,7 +12,7 @@ from keyfluid.controllers.optimised.stages import plan_stages
 from keyfluid.errors import KeyfluidError, SceneError, SceneErrors
 from keyfluid.scenes.build.problem import BuiltScene
 
-TEXT = flat('method = "spectral"\ncoarse = 1').replace("resolution = 16", "resolution = 64")
+TEXT = flat('method = "spectral"\ncoarse = 1\npaths = 4').replace("resolution = 16", "resolution = 64")
 
 
 def grids():

@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-PATHS = {2: 4, 3: 2}
-"""Paths of a cell along which smoke is carried unless a scene says otherwise, by dimension."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class SearchDefaults:
     """Keys of [control] that depend on the fluid, and how its objective behaves.
 
     spacing, blur        metres; blur_word: what a width of the blur is called in labels
-    paths                of a cell along which it is carried; 0: by the grid
+    paths                of a cell along which it is carried at most; 0: by the grid
     coarse               halvings of the grid to begin with, at most
     own_gamma            the fluid has one gamma, whose widths are `blur`; other words of control.gamma are refused
     sources, shooting    whether control.sources and schedule = "shooting" can be used

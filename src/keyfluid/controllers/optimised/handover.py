@@ -23,6 +23,7 @@ by the same forces 0.08 and far off (0.32 after 60 iterations), by the same air 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
@@ -68,8 +69,8 @@ def require_air(other: OtherRun, problem: Problem, last: int) -> None:
 Air = Callable[[int], Field]
 """The velocity that moves smoke in a step of the simulation."""
 
-_CALM = 0.4
-"""Share of a window in which the air it begins with comes to rest in the first guess."""
+_CALM = 4.0
+"""How often the air that a window begins with slows down by 1/e in its first guess."""
 
 
 def follow_air(air: Air, stage: Stage, start: State | None) -> np.ndarray:
@@ -123,8 +124,8 @@ def calming_guess(stage: Stage, start: State) -> np.ndarray:
     for step in range(first, last):
         advance = fluid.advance(state, Clock(step, dt))
         state = advance.state
-        left = max(0.0, 1.0 - (step + 1 - first) / (_CALM * (last - first)))
-        air.append(advance.carrier.add_scaled(left * left, given["velocity"]))
+        left = math.exp(-_CALM * (step + 1 - first) / (last - first))
+        air.append(advance.carrier.add_scaled(left, given["velocity"]))
     return follow_air(lambda step: air[step - first], stage, start)
 
 

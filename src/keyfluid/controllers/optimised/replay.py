@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from keyfluid.controllers.march import Gathered
 from keyfluid.controllers.optimised.carried_film import CarriedFilm
@@ -52,7 +53,8 @@ def simulate(
             state = dict(advance.state)
             gathered.add(advance, dt, 1 / steps)
         drawn = carried.densities(frame, state, [velocity for _, velocity in gathered.carriers])
-        ready = tidying.take(gathered.record(frame, {**state, **drawn}, frame * steps))
+        record = gathered.record(frame, {**state, **drawn}, frame * steps)
+        ready = tidying.take(replace(record, memory={**record.memory, "paths": forces.paths}))
         if frame in carried.seams or frame in tidying.ends:
             state = {**state, **carried.begin_again(ready[-1].state)}
         yield from ready

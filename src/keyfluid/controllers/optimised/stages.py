@@ -76,10 +76,10 @@ def plan_stages(problem: Problem, settings: SearchNumbers, window: Window | None
             control = make_control(level, settings, cutoff, window)
             iterations = settings.iterations_of(level is problem)
             if not settings.paths or rank == 0:
-                shear = settings.shear * (_GENTLE if settings.paths else 1.0)
                 first = settings.iterations_of(level is problem and not settings.paths)
                 for blur in _blurs(level, settings, window, first=not stages):
                     label = _label(level, settings, cutoff, blur)
+                    shear = settings.shear * (_GENTLE if settings.paths and blur == 0 else 1.0)
                     stages.append(Stage(level, window, control, blur, first, label, shear, settings.tau))
             if settings.paths:
                 label = _label(level, settings, cutoff, 0.0) + ", paths"

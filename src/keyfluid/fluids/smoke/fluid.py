@@ -29,7 +29,6 @@ from keyfluid.objectives import DensityKey, DensityMatch
 from keyfluid.operators.blur import Blur, gaussian_blur, gaussian_pyramid
 from keyfluid.operators.far_reach import FarReach
 from keyfluid.problem import Fluid, Keyframe, Problem, SearchDefaults, TargetBody
-from keyfluid.problem.search import PATHS
 
 _LEAST_LIMIT = 40.0
 """Crossing the whole domain in a step ends a run; on a tiny grid, crossing as many cells as a liquid may."""
@@ -92,7 +91,7 @@ class SmokeFluid(Fluid):
         return SearchDefaults(
             spacing=longest / (32 if dim == 2 else 8), time="integrated", tau=5e-5 if dim == 2 else 1e-5,
             iterations=120, blur=(0.04 * longest, 0.02 * longest, 0.0), blur_word="blur",
-            shear=1.0 if dim == 2 else 3.0, paths=PATHS[dim], coarse=max(problem.grid.cells).bit_length(),
+            shear=1.0 if dim == 2 else 3.0, paths={2: 4, 3: 2}[dim], coarse=max(problem.grid.cells).bit_length(),
             own_gamma=False, sources=False, shooting=True, guarded=True, trials=25, slack=0.0,
         )  # fmt: skip
 

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from keyfluid.controllers.optimised.settings import paths_of
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid
 from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.models.air import TEMPERATURE
 from keyfluid.problem import FrameRecord
-from keyfluid.problem.search import PATHS
+from keyfluid.problem.kept import whole
 from keyfluid.scenes.build.memory import make_grid
 from keyfluid.scenes.build.pictures import averaged, averaged_over
 from keyfluid.scenes.schema.load import load_scene
@@ -54,19 +53,23 @@ def load_run_body(body: Body, scene: Scene) -> DensityArray:
 
 @dataclass(frozen=True)
 class EditedRun:
-    """A run that a scene changes after frame `first`; `last`: where control ends, None: at the last keyframe; paths: of
-    a cell, along which its smoke was carried."""
+    """A run that a scene changes after frame `first`; `last`: where control ends, None: at the last keyframe."""
 
     run: RunFolder
     grid: Grid
     fields: tuple[str, ...]
     first: int
     last: int | None
-    paths: int
 
     def record(self, index: int) -> FrameRecord:
         """A frame as it was, without particles: the edited film has none."""
         return replace(self.run.frames.read(index).record(self.grid, self.fields), particles={})
+
+    @property
+    def paths(self) -> int:
+        """Of a cell, along which its smoke was carried; 0: the grid did, as in all older runs."""
+        memory = self.record(self.first).memory
+        return whole(memory, "paths") if "paths" in memory else 0
 
     def start(self, field: str, grid: Grid) -> np.ndarray:
         """The smoke it began with, on a grid that may be coarser."""
@@ -112,5 +115,4 @@ def open_edit(edit: Edit, scene: Scene) -> EditedRun:
         if index not in stored:
             raise KeyfluidError(f"{folder} lacks frame {index}; finish it first: keyfluid resume {folder}")
     carried = (*_fields(theirs), TEMPERATURE) if theirs.warm else _fields(theirs)
-    grid = make_grid(theirs)
-    return EditedRun(run, grid, carried, edit.first, edit.last, paths_of(theirs.control, PATHS[grid.dim]))
+    return EditedRun(run, make_grid(theirs), carried, edit.first, edit.last)
