@@ -10,9 +10,13 @@ def run() -> None:
     common.chosen.threads = chosen.threads
     flat, deep, frames = chosen.pick((128, 64, 20), (96, 32, 20), (32, 16, 6))
     less = chosen.pick([], [], ["control.iterations=6"])
+    grid = "control.paths=0"
     scenes = {
-        f"F, {flat}^2": (common.letter(flat, "F", 2 * frames), ["control.iterations=150", *less]),
-        f"knot, {deep}^3": (common.ball(deep, frames), ["control.iterations=60", "control.cutoff=8", *less]),
+        f"F, {flat}^2": (common.letter(flat, "F", 2 * frames), ["control.iterations=150", grid, *less]),
+        f"knot, {deep}^3": (
+            common.ball(deep, frames),
+            ["control.iterations=60", "control.cutoff=8", "control.paths=0", *less],
+        ),
     }
     rows = []
     for name, (scene, sets) in scenes.items():
