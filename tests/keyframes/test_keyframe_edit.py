@@ -200,3 +200,17 @@ def test_a_hold_stays_inside_the_window_and_a_run_must_be_finished(plume, tmp_pa
     half = keyfluid.run(PLUME, tmp_path / "half", threads=1, should_stop=lambda: next(calls) >= 3)
     with pytest.raises(KeyfluidError, match=r"edit\.run: .*not finished"):
         problem_of(edit_of(half))
+
+
+def test_a_coarser_grid_of_an_edit_hands_on_its_air(steered):
+    """From the frame that the edit begins with, under the run's own forces."""
+    text = edit_of(steered, "move = [0.1, 0.05]", control="coarse = 1").replace("resolution = 24", "resolution = 64")
+    base = (PLUME + STEERED).replace("resolution = 24", "resolution = 64")
+    run = keyfluid.run(base, steered.folder.parent / "fine", threads=1)
+    result = keyfluid.run(text.replace(str(steered.folder), str(run.folder)), threads=1)
+    errors = {}
+    for entry in result.metrics["history"]:
+        if "objective" in entry:
+            errors.setdefault(entry["stage"], []).append(entry["error"])
+    coarse, *_, fine = errors.values()
+    assert fine[0] < coarse[0], "it begins closer than the coarse grid did"

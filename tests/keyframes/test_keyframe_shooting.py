@@ -139,7 +139,9 @@ def test_the_closing_begins_before_the_last_round_has_ended():
 
 
 def test_what_follows_comes_first(monkeypatch, tmp_path):
-    (tmp_path / "crew_doubler.py").write_text("from keyfluid.crew import serve\nserve(lambda task, _: 2 * task)\n")
+    """A task takes long enough for what follows it to be queued, on a busy machine too."""
+    doubler = "import time\nfrom keyfluid.crew import serve\nserve(lambda task, _: time.sleep(0.5) or 2 * task)\n"
+    (tmp_path / "crew_doubler.py").write_text(doubler)
     monkeypatch.syspath_prepend(tmp_path)
     crew = LocalCrew("crew_doubler", 1, lambda: None)
     try:

@@ -74,12 +74,12 @@ def velocity_keys(problem: Problem, window: Window) -> list[VelocityKey]:
 
 def easing_keys(stage: Stage, velocity: Field) -> list[VelocityKey]:
     """The velocity that a window begins with, as a target of its first steps, less and less: the air of one window goes
-    over into the next one's without a jolt."""
+    over into the next one's without a jolt. None for windows of a few frames, or that begin at rest."""
     problem, window = stage.problem, stage.window
     steps = problem.steps_per_frame or 1
     seconds = (window.last - window.first) / problem.fps
     speed = max(root_mean_square(velocity), _LEAST_EASED * max(problem.grid.size) / seconds)
-    count = max(2, round(_EASED * (window.last - window.first) * steps))
+    count = round(_EASED * (window.last - window.first)) * steps if np.any(velocity.data) else 0
     everywhere = velocity.like(np.ones_like(velocity.data))
     first = window.first * steps
     return [

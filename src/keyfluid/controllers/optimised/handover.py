@@ -75,9 +75,11 @@ _CALM = 4.0
 
 def follow_air(air: Air, stage: Stage, start: State | None) -> np.ndarray:
     """The control vector whose forces lead the stage's smoke through `air`; the window begins in `start`, None: the
-    scene's own."""
+    scene's own, or a frame of the film that it edits."""
     problem, control, timing = stage.problem, stage.control, stage.control.timing
     fluid, under = problem.fluid.steps(problem), own_forces(problem)
+    if start is None and problem.edit is not None:
+        start = problem.edit.record(problem.edit.first).state
     state: State = problem.start if start is None else state_on(problem, start)
     found = []
     for step in range(stage.window.first * (problem.steps_per_frame or 1), timing.first + timing.steps):
@@ -102,8 +104,8 @@ def follows_any_air(stage: Stage) -> bool:
 def on_next_stage(
     vector: np.ndarray, before: Stage, after: Stage, carriers: Callable[[], Sequence[Field]], start: State | None
 ) -> np.ndarray:
-    """A control vector of a stage for the next one: the same forces, or on another grid those that
-    lead through the same air; carriers: the velocities of `before`, one for each step of the window."""
+    """A control vector of a stage for the next one: the same forces, or on another grid those that lead through the
+    same air; carriers: the velocities of `before`, one for each step of the window."""
     if before.problem.grid == after.problem.grid or not follows_any_air(after):
         return carry(vector, before.control, after.control)
     air, first = carriers(), after.window.first * (after.problem.steps_per_frame or 1)
