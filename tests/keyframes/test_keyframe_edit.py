@@ -204,7 +204,9 @@ def test_a_hold_stays_inside_the_window_and_a_run_must_be_finished(plume, tmp_pa
 
 def test_a_coarser_grid_of_an_edit_hands_on_its_air(steered):
     """From the frame that the edit begins with, under the run's own forces."""
-    text = edit_of(steered, "move = [0.1, 0.05]", control="coarse = 1").replace("resolution = 24", "resolution = 64")
+    text = edit_of(steered, "move = [0.1, 0.05]", control="coarse = 1\npaths = 4").replace(
+        "resolution = 24", "resolution = 64"
+    )
     base = (PLUME + STEERED).replace("resolution = 24", "resolution = 64")
     run = keyfluid.run(base, steered.folder.parent / "fine", threads=1)
     result = keyfluid.run(text.replace(str(steered.folder), str(run.folder)), threads=1)

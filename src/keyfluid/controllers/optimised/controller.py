@@ -102,7 +102,7 @@ def _run_in_order(plan: OptimisedPlan, shell: Shell) -> None:
 
 def _guess(stage: Stage, settings: SearchNumbers, start: State | None) -> np.ndarray:
     """The vector that a window's search begins with; start: None for the first window."""
-    if start is not None and stage.problem.edit is None and follows_any_air(stage):
+    if settings.paths and start is not None and stage.problem.edit is None and follows_any_air(stage):
         return calming_guess(stage, start)
     return first_guess(stage.control, stage.problem, settings)
 

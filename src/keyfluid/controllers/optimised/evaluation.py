@@ -188,7 +188,7 @@ class Evaluation:
         wanted, arrival = goal_terms(problem, stage.window, goal) if goal is not None else ([], [])
         seen: list[Objective] = [*matches, *wanted]
         felt: list[Objective] = [*([self.flows] if self.flows else []), *arrival, *shear]
-        if start is not None and problem.edit is None and not problem.fluid.search(problem).own_gamma:
+        if settings.paths and start is not None and problem.edit is None:
             felt.append(VelocityMatch(easing_keys(stage, self._state["velocity"])))
         self._along: CarriedObjective | None = None
         if stage.paths and seen:

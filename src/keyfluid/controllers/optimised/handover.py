@@ -104,9 +104,9 @@ def follows_any_air(stage: Stage) -> bool:
 def on_next_stage(
     vector: np.ndarray, before: Stage, after: Stage, carriers: Callable[[], Sequence[Field]], start: State | None
 ) -> np.ndarray:
-    """A control vector of a stage for the next one: the same forces, or on another grid those that lead through the
-    same air; carriers: the velocities of `before`, one for each step of the window."""
-    if before.problem.grid == after.problem.grid or not follows_any_air(after):
+    """A control vector of a stage for the next one: the same forces, or on another grid, for smoke that is carried
+    along paths, those that lead through the same air; carriers: velocities of `before`, by step of the window."""
+    if before.problem.grid == after.problem.grid or not (after.paths and follows_any_air(after)):
         return carry(vector, before.control, after.control)
     air, first = carriers(), after.window.first * (after.problem.steps_per_frame or 1)
     return follow_air(lambda step: to_grid(air[step - first], after.problem.grid), after, start)
