@@ -52,7 +52,7 @@ D + alpha / 2 |f|^2 [McNamara 2004, eq. 2; Tang 2021, eq. 6]. Each method's alph
 _REARRANGED = 0.25
 """Least relative error of a rearrangement above which a target is not one: carried smoke keeps its values."""
 
-_ACCURACY = 0.02
+_ACCURACY = 0.015
 """Relative error that nobody sees: an edge that is off by a fraction of a cell."""
 
 _COARSEST = {2: 32, 3: 16}
@@ -137,7 +137,7 @@ class OptimisedSettings(Table):
     accuracy: Annotated[float, number(at_least=0, at_most=1)] | None = Field(
         default=None,
         description="a stage whose smoke is carried along paths ends when its relative error over all keyframes is "
-        "below this; default 0.02; 0: it ends by tau or iterations alone",
+        "below this; default 0.015; 0: it ends by tau or iterations alone",
     )
     tidy: Annotated[int, whole(0, 100_000)] = Field(
         default=0,
