@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from keyfluid.controllers.method import OtherRun, OtherRuns
-from keyfluid.controllers.optimised.handover import AirOfRun, follow_air, require_air
+from keyfluid.controllers.optimised.handover import AirOfRun, follow_air, follows_any_air, require_air
 from keyfluid.controllers.optimised.minimise import Entry, optimiser_of
 from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controllers.optimised.stages import Stage, plan_stages
@@ -115,10 +115,10 @@ def _window(pair: Json) -> Window:
 
 def require_start(other: OtherRun, windows: Sequence[Window], stages: Sequence[Stage], handover: str | None) -> None:
     """Raise unless the last of the windows, which has these stages, and so all can begin from another run."""
-    problem = stages[-1].problem
-    if _takes_forces(other, problem, handover):
+    problem, forces = stages[-1].problem, _takes_forces(other, stages[-1], handover)
+    if forces or (handover is None and other.problem.method == problem.method):
         _from_same_method(other, windows, len(windows) - 1, stages)
-    else:
+    if not forces:
         require_air(other, problem, windows[-1].last)
 
 
@@ -133,18 +133,23 @@ def from_other_run(
     """The forces of another run, or, if it is of another method, those that follow its air, in the last stage, which
     can hold most of them; start: the state that the window begins in, None: the scene's own."""
     problem = stages[-1].problem
-    if _takes_forces(other, problem, handover):
+    if _takes_forces(other, stages[-1], handover):
         return _from_same_method(other, windows, number, stages)
     return Entry(len(stages) - 1, follow_air(AirOfRun(other, problem), stages[-1], start))
 
 
-def _takes_forces(other: OtherRun, problem: Problem, handover: str | None) -> bool:
+def _takes_forces(other: OtherRun, last: Stage, handover: str | None) -> bool:
+    """Whether a search whose last stage this is takes over forces, and not the air. Of a run on another grid smoke that
+    is carried along paths needs the air (handover.py)."""
+    problem = last.problem
     same = other.problem.method == problem.method
     if handover == "forces" and not same:
         raise SceneError(
             "control.handover",
             f'{other.folder} is a run of method "{other.problem.method}", whose forces are of another kind; use "air"',
         )
+    if handover is None and last.paths and other.problem.grid != problem.grid:
+        return same and not follows_any_air(last)
     return same and handover != "air"
 
 

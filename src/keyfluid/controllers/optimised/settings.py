@@ -176,7 +176,7 @@ class OptimisedSettings(Table):
         default=None,
         description='what is taken from `start`: "forces" (of a run of this method), or "air": forces that make the '
         "air flow as it did there, which a finer grid needs to arrive where the run did; default: forces of a run of "
-        "this method, else air",
+        "this method, else air; air of a run on another grid where smoke is carried along paths",
     )
     memory: Positive | None = Field(
         default=None,
