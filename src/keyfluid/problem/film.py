@@ -58,7 +58,7 @@ class EditedFilm(Protocol):
     def last(self) -> int | None: ...
     @property
     def paths(self) -> int:
-        """Of a cell, along which its smoke was carried; 0: the grid did."""
+        """Paths of a cell along which its smoke was carried; 0: the grid carried it."""
         ...
 
     def record(self, index: int) -> FrameRecord:

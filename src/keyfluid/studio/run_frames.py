@@ -95,7 +95,7 @@ def _density(run: OpenRun, asked: Request) -> Made:
 
 
 def _target(run: OpenRun, asked: Request) -> Made:
-    """Of several keyframes of one field, the last one counts."""
+    """The last one counts where a field has several keyframes."""
     problem = run.problem
     keys = {
         key.field: key for key in problem.keyframes if key.frame == asked.frame and asked.field in (None, key.field)

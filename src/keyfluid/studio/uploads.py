@@ -25,7 +25,7 @@ MOST_UPLOAD = 64 << 20
 """Bytes of a file."""
 
 MOST_PIXELS = 1 << 24
-"""Of a picture that is dropped on the page."""
+"""Limit for a picture that is dropped on the page."""
 
 _MEDIA = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 _PAINTED = re.compile(r"painted[\w-]*\.png")

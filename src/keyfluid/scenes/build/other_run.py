@@ -67,7 +67,7 @@ class EditedRun:
 
     @property
     def paths(self) -> int:
-        """Of a cell, along which its smoke was carried; 0: the grid did, as in all older runs."""
+        """Paths of a cell along which its smoke was carried; 0: the grid carried it, as in all older runs."""
         memory = self.record(self.first).memory
         return whole(memory, "paths") if "paths" in memory else 0
 
