@@ -68,7 +68,7 @@ class EditedRun:
     @property
     def paths(self) -> int:
         """Paths of a cell along which its smoke was carried; 0: the grid carried it, as in all older runs."""
-        memory = self.record(self.first).memory
+        memory = self.record(max(self.first, 1)).memory  # the start is carried by nothing
         return whole(memory, "paths") if "paths" in memory else 0
 
     def start(self, field: str, grid: Grid) -> np.ndarray:
