@@ -133,11 +133,29 @@ def test_what_the_panel_says(archive: Path, tmp_path: Path) -> None:
     assert {key: words in said[key] for key, words in expected.items()} == dict.fromkeys(expected, True), said
 
 
+SLOW_PROGRAM = """#!{python}
+import sys, time
+
+sys.path.insert(0, {source!r})
+from keyfluid.cli.main import main
+from keyfluid.runs import vdb_files
+
+write = vdb_files.write_vdb
+
+
+def slowly(*arguments):
+    time.sleep(0.2)
+    write(*arguments)
+
+
+vdb_files.write_vdb = slowly
+main()
+"""
+
+
 def keyfluid_program(folder: Path) -> Path:
-    """The keyfluid under test as a program."""
+    """The keyfluid under test as a program; every frame takes it as long as in a real film, so that one can watch."""
     path = folder / "keyfluid"
-    path.write_text(
-        f'#!/bin/sh\nPYTHONPATH="{ROOT / "src"}" exec "{sys.executable}" -m keyfluid "$@"\n', encoding="utf-8"
-    )
+    path.write_text(SLOW_PROGRAM.format(python=sys.executable, source=str(ROOT / "src")), encoding="utf-8")
     path.chmod(0o755)
     return path
