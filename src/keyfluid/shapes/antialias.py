@@ -25,8 +25,8 @@ def average_over_cells(
     """
     dimension = len(shape)
     coverage = np.zeros(shape)
-    first = np.clip(np.floor(bounds[0] / spacing).astype(np.int64) - 1, 0, shape)
-    last = np.clip(np.ceil(bounds[1] / spacing).astype(np.int64) + 1, 0, shape)
+    first = np.clip(np.floor(bounds[0] / spacing) - 1, 0, shape).astype(np.int64)
+    last = np.clip(np.ceil(bounds[1] / spacing) + 1, 0, shape).astype(np.int64)
     if np.any(last <= first):
         return coverage
     offsets = (np.arange(samples_per_axis) + 0.5) / samples_per_axis - 0.5
