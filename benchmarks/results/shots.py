@@ -2,7 +2,8 @@
 
     punch      a keyframe every frame from an animated figure, 90,000 voxels, 20 steps       [McNamara 2004, figure 6a]
     preview    a fist becomes a hand: frames and times at the cutoffs 1, 8 and 64            [Tang 2021, figure 16]
-    long       eight keyframes over 240 frames at 128^2, one after the other; eight others
+    long       eight keyframes over 240 frames at 128^2, one after the other; sixteen others
+    windows    one window each: holes that close, open and move, 64^2
     schedules  the eight all at once, and by shooting
     tidy       the same in sequence: stray smoke with a long-range distance, and taken back
     obstacle   a solid sphere, a keyframe every 30 frames, one after the other, 64^3         [Tang 2021, figure 13]
@@ -29,11 +30,13 @@ import _shots_long as long
 import _shots_obstacle as obstacle
 import _shots_punch as punch
 import _shots_tidy as tidy
+import _shots_windows as windows
 
 PARTS = {
     "punch": punch.punch,
     "preview": punch.preview,
     "long": long.run,
+    "windows": windows.run,
     "schedules": long.schedules,
     "tidy": tidy.run,
     "obstacle": obstacle.run,

@@ -26,6 +26,14 @@ def test_a_coarser_grid_comes_first():
     assert grids() == [((32, 24), 0), ((32, 24), 4), ((64, 48), 4)]
 
 
+def test_along_paths_the_first_comparisons_are_blurred():
+    problem = problem_of(TEXT)
+    blurs = [stage.blur for stage in plan_stages(problem, SearchNumbers.of(problem)) if stage.paths]
+    assert blurs == [0.06, 0.03, 0.0, 0.0]
+    problem = problem_of(TEXT + '\ngamma = "none"')
+    assert not any(stage.blur for stage in plan_stages(problem, SearchNumbers.of(problem)))
+
+
 def test_a_grid_that_can_not_hold_the_scene_is_left_out(monkeypatch):
     def too_thin(problem, factor):
         raise SceneErrors([SceneError("keyframe[0].text", "is thinner than a cell")])

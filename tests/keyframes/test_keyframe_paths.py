@@ -128,6 +128,32 @@ def test_smoke_stays_sharp_where_the_grid_smears_it():
     assert sharp["transported_iou"] > smeared["transported_iou"]
 
 
+HOLE = """
+[domain]
+resolution = 32
+[time]
+frames = 12
+[smoke]
+initial = { text = "A", fit = 0.6 }
+[[keyframe]]
+frame = 12
+shape = "disk"
+radius = 0.25
+[control]
+method = "spectral"
+iterations = 20
+"""
+
+
+def test_a_hole_that_must_close_finds_its_way_out():
+    """Along paths it is felt only at the outline of the target, unless the first comparisons are blurred."""
+    errors = {
+        gamma: run_problem(build(load_scene(HOLE, [f"control.gamma={gamma}"]))).metrics["keyframes"][0]
+        for gamma in ("auto", "none")
+    }
+    assert errors["auto"]["relative_error"] < 0.7 * errors["none"]["relative_error"]
+
+
 def test_cuts_follow_every_step_about_once():
     problem = problem_of()
     assert cut_frames(problem, Window(0, 12)) == [0, 6, 12]

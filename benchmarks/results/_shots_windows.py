@@ -1,0 +1,62 @@
+"""Nine windows of 30 frames from one shape to another: holes close, open and move. Compared blurred first, and not."""
+
+from __future__ import annotations
+
+import tempfile
+
+import numpy as np
+from _shots_common import OUTPUT, chosen, table
+
+import keyfluid
+
+SCENE = """
+name = "window"
+[domain]
+resolution = {size}
+[time]
+frames = {frames}
+[smoke]
+initial = {{ {first} }}
+[[keyframe]]
+frame = {frames}
+{last}
+[control]
+method = "spectral"
+"""
+RING = 'shape = "ring"\ncenter = [0.54, 0.5]\nradius = 0.2\nthickness = 0.1'
+BOX = 'shape = "box"\ncenter = [0.45, 0.45]\nsize = [0.5, 0.22]'
+EIGHT = 'text = "8"\nfit = 0.5'
+AMPERSAND = 'text = "&"\nfit = 0.5'
+WINDOWS = {
+    "8 to box": (EIGHT, BOX),
+    "B to star": ('text = "B"\nfit = 0.5', 'shape = "star"\nradius = 0.24'),
+    "A to disk": ('text = "A"\nfit = 0.5', 'shape = "disk"\ncenter = [0.5, 0.55]\nradius = 0.2'),
+    "ring to heart": (RING, 'shape = "heart"\ncenter = [0.46, 0.46]\nsize = 0.4'),
+    "disk to 8": ('shape = "disk"\nradius = 0.2', EIGHT),
+    "star to ring": ('shape = "star"\ncenter = [0.45, 0.5]\nradius = 0.24', RING),
+    "& to star": (AMPERSAND, 'shape = "star"\ncenter = [0.55, 0.5]\nradius = 0.24'),
+    "box to &": (BOX, AMPERSAND),
+    "S to cross": ('text = "S"\nfit = 0.55', 'shape = "cross"\nsize = 0.45'),
+}
+
+
+def run() -> None:
+    size, frames = chosen.pick((64, 30), (64, 30), (24, 6))
+    rows: list[dict[str, object]] = []
+    for name, (first, last) in WINDOWS.items():
+        text = SCENE.format(size=size, frames=frames, first=first.replace("\n", ", "), last=last) + OUTPUT
+        row: dict[str, object] = {"window": name}
+        for label, gamma in (("blurred first", "auto"), ("not blurred", "none")):
+            row[label] = _error(text, [f'control.gamma="{gamma}"'])
+        rows.append(row)
+        print(f"{table(rows[-1:])}\n", flush=True)
+    for label in ("mean", "most"):
+        reduce = np.mean if label == "mean" else np.max
+        rows.append({"window": label, **{key: float(reduce([r[key] for r in rows[:9]])) for key in list(rows[0])[1:]}})
+    print(f"\n{table(rows)}\n")
+
+
+def _error(text: str, sets: list[str]) -> float:
+    with tempfile.TemporaryDirectory(dir=chosen.scratch) as folder:
+        result = keyfluid.run(text, folder, overwrite=True, overrides=sets, threads=chosen.threads)
+        return float(result.metrics["keyframes"][0]["relative_error"])
