@@ -32,7 +32,7 @@ no use to paths (a ring that becomes a heart in 30 frames at 64^2: error 0.28 af
 _SOFT = (0.06, 0.03)
 """Blurs of the first comparisons along paths, of the longest side. Carried smoke keeps its holes, and one that the
 target does not have is felt only where it touches the outside; a blur feels it from afar. Nine windows at 64^2 and 30
-frames from shape to shape: mean error 0.105, the worst 0.262 (an 8 that becomes a box); blurred first 0.058 and 0.072."""
+frames from shape to shape: mean error 0.105, the worst 0.262 (an 8 becomes a box); blurred first 0.058 and 0.072."""
 
 _LEAST_BLUR = 0.5
 """Cells; a narrower one changes little."""
