@@ -128,6 +128,17 @@ def test_smoke_stays_sharp_where_the_grid_smears_it():
     assert sharp["transported_iou"] > smeared["transported_iou"]
 
 
+def test_a_hard_window_has_as_many_iterations_again(monkeypatch):
+    """Only where several follow one another, and only while its error is large."""
+    monkeypatch.setattr("keyfluid.controllers.optimised.stages._HARD", 0.01)
+    sets = ("control.iterations=2", "control.coarse=0", "control.accuracy=0")
+    for schedule, more, most in (("all", (), 2), ("sequence", (), 4), ("sequence", ("control.paths=0",), 2)):
+        problem = problem_of("", *sets, f"control.schedule={schedule}", *more)
+        history = [entry for entry in run_problem(problem).metrics["history"] if "objective" in entry]
+        last = [entry for entry in history if entry["window"] == 0 and entry["stage"] == history[-1]["stage"]]
+        assert len(last) == most + 1
+
+
 HOLE = """
 [domain]
 resolution = 32

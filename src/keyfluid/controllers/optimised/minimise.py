@@ -106,7 +106,8 @@ def _minimise(search: WindowSearch, entry: Entry, watch: Watch) -> Minimisation:
 def _settled(state: Minimisation, stage: Stage, error: float | None) -> bool:
     """Tang's rule, the relative decrease of an iteration falls under tau [section 4.2], or an error that is accurate
     enough."""
-    if state.stalled or state.iteration >= stage.iterations or 0 <= state.decrease < stage.tau:
+    most = stage.most if error is not None and error > stage.hard else stage.iterations
+    if state.stalled or state.iteration >= most or 0 <= state.decrease < stage.tau:
         return True
     return error is not None and state.iteration > 0 and error < stage.accuracy
 

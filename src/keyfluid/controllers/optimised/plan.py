@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -79,7 +80,7 @@ def _lines(problem: Problem, settings: SearchNumbers, stages: Sequence[Sequence[
         f"{control.count:,} unknowns ({timing.count} x {control.basis.count:,}, {control.nbytes / 1e6:.1f} MB; "
         f"with the optimiser's vectors {optimiser_bytes(control, settings.history) / 1e6:.1f} MB)",
         str(memory_plan(longest[-1], settings)),
-        "stages: " + "; ".join(f"{stage.label} (at most {stage.iterations} iterations)" for stage in longest),
+        "stages: " + "; ".join(f"{stage.label} (at most {_iterations(stage)})" for stage in longest),
     ]
     if settings.schedule == "shooting":
         spans = " and ".join(
@@ -91,6 +92,11 @@ def _lines(problem: Problem, settings: SearchNumbers, stages: Sequence[Sequence[
         spans = ", ".join(f"{found[0].window.first}-{found[0].window.last}" for found in stages)
         lines.append(f"{len(stages)} windows one after the other, frames {spans}; the numbers are the longest's")
     return lines
+
+
+def _iterations(stage: Stage) -> str:
+    again = "" if math.isinf(stage.hard) else f", {stage.most} while the error is above {stage.hard:.2g}"
+    return f"{stage.iterations} iterations{again}"
 
 
 def _windows(problem: Problem, settings: SearchNumbers) -> list[Window]:

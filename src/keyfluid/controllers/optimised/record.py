@@ -34,7 +34,8 @@ class SearchWork:
         stage = self._windows[window][rank]
         self._done += stage.cost if iteration > 0 else 0.0
         later = [*self._windows[window][rank + 1 :], *(one for stages in self._windows[window + 1 :] for one in stages)]
-        left = (stage.iterations - iteration) * stage.cost
+        most = stage.iterations if iteration < stage.iterations else stage.most
+        left = (most - iteration) * stage.cost
         return self._done, left + sum(one.iterations * one.cost for one in later)
 
 
@@ -63,8 +64,8 @@ class SearchRecord(Watch):
         self.forces, self.kept = forces, tuple(kept)
         self.final = self.stages[-1]
         self._spans = [(stages[-1].window.first, stages[-1].window.last) for stages in windows]
-        self._before = sum(stage.iterations for stages in windows[:window] for stage in stages)
-        self._total = sum(stage.iterations for stages in windows for stage in stages)
+        self._before = sum(stage.most for stages in windows[:window] for stage in stages)
+        self._total = sum(stage.most for stages in windows for stage in stages)
         self._values = dict(position.values)
         self._error = position.error
         self._errors: dict[str, float] = {}
@@ -118,7 +119,7 @@ class SearchRecord(Watch):
 
     def _keep(self, rank: int, state: Minimisation) -> None:
         shell, now, window, error = self.shell, state.now, self.window, self._error
-        done = self._before + sum(stage.iterations for stage in self.stages[:rank]) + state.iteration
+        done = self._before + sum(stage.most for stage in self.stages[:rank]) + state.iteration
         if error is not None:
             shell.log(iteration=done, objective=now.value, error=error, stage=rank, window=window)
         self._values[state.iteration] = now.value
