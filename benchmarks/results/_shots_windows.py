@@ -1,4 +1,5 @@
-"""Nine windows of 30 frames from one shape to another: holes close, open and move. Compared blurred first, and not."""
+"""Nine windows of 30 frames from one shape to another: holes close, open and move. Compared blurred first, and not.
+Then three shapes one after the other by "adjoint", along paths and by the grid."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import tempfile
 
 import numpy as np
 from _shots_common import OUTPUT, chosen, table
+from _shots_long import SHAPES
 
 import keyfluid
 
@@ -40,6 +42,21 @@ WINDOWS = {
 }
 
 
+FILM = """
+name = "film"
+[domain]
+resolution = {size}
+[time]
+frames = {frames}
+[smoke]
+initial = {{ shape = "disk", center = [0.45, 0.4], mass = "first-key" }}
+{keys}
+[control]
+method = "adjoint"
+schedule = "sequence"
+"""
+
+
 def run() -> None:
     size, frames = chosen.pick((64, 30), (64, 30), (24, 6))
     rows: list[dict[str, object]] = []
@@ -47,16 +64,24 @@ def run() -> None:
         text = SCENE.format(size=size, frames=frames, first=first.replace("\n", ", "), last=last) + OUTPUT
         row: dict[str, object] = {"window": name}
         for label, gamma in (("blurred first", "auto"), ("not blurred", "none")):
-            row[label] = _error(text, [f'control.gamma="{gamma}"'])
+            (row[label],) = _errors(text, [f'control.gamma="{gamma}"'])
         rows.append(row)
         print(f"{table(rows[-1:])}\n", flush=True)
     for label in ("mean", "most"):
         reduce = np.mean if label == "mean" else np.max
         rows.append({"window": label, **{key: float(reduce([r[key] for r in rows[:9]])) for key in list(rows[0])[1:]}})
     print(f"\n{table(rows)}\n")
+    gap = chosen.pick(20, 20, 6)
+    keys = [f"[[keyframe]]\nframe = {gap * (i + 1)}\n{shape}\n" for i, shape in enumerate(SHAPES[:3])]
+    text = FILM.format(size=size, frames=3 * gap, keys="".join(keys)) + OUTPUT
+    film = [
+        {"adjoint, smoke carried": label, "errors": " ".join(f"{error:.3f}" for error in _errors(text, sets))}
+        for label, sets in (("along paths", []), ("by the grid", ["control.paths=0"]))
+    ]
+    print(f"{table(film)}\n")
 
 
-def _error(text: str, sets: list[str]) -> float:
+def _errors(text: str, sets: list[str]) -> list[float]:
     with tempfile.TemporaryDirectory(dir=chosen.scratch) as folder:
         result = keyfluid.run(text, folder, overwrite=True, overrides=sets, threads=chosen.threads)
-        return float(result.metrics["keyframes"][0]["relative_error"])
+        return [float(key["relative_error"]) for key in result.metrics["keyframes"]]
