@@ -153,7 +153,7 @@ def _row(name: str, shot: Shot) -> dict[str, object]:
         "mean error": float(np.mean(errors)),
         "most stray, %": round(100 * max(key["stray"] for key in keys), 1),
         "least IoU": round(min(key["iou"] for key in keys), 3),
-        "least carried IoU, each from the keyframe before": round(min(carried_ious(shot)), 3),
+        "carried IoU, each from the keyframe before": " ".join(f"{iou:.3f}" for iou in carried_ious(shot)),
         "change of velocity at a seam over the median": seam_jump(shot),
         **shot.cost(),
     }
