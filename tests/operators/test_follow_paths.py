@@ -10,7 +10,7 @@ import pytest
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field, density
 from keyfluid.grid import Grid, Kind
-from keyfluid.operators.follow_paths import FollowPaths, Gift, Paths
+from keyfluid.operators.follow_paths import FollowPaths, Gift, Paths, places
 from keyfluid.threads import set_threads
 
 
@@ -25,16 +25,30 @@ def blob(grid, *centre):
 
 @pytest.mark.parametrize("per_cell", [1, 2, 4])
 def test_a_wind_of_whole_cells_moves_smoke_and_wraps_it(per_cell):
-    """Straight paths that end where points of a cell lie: averaged once, however many steps."""
+    """Straight paths that end where points of a cell lie: as if the smoke had been there from the start."""
     grid = Grid((16, 12), 1 / 16, "periodic")
     start = blob(grid, 0.3, 0.4)
-    once, often = (
-        FollowPaths(grid, grid.spacing, per_cell).forward(start, *[wind(grid, 3.0, -2.0)] * count)[0].array
-        for count in (1, 9)
-    )
-    np.testing.assert_allclose(often, np.roll(once, (24, -16), (0, 1)), atol=1e-14)
-    if per_cell == 1:
-        np.testing.assert_allclose(once, np.roll(start.array, (3, -2), (0, 1)), atol=1e-14)
+    follow = FollowPaths(grid, grid.spacing, per_cell)
+    for steps in (1, 9):
+        there = density(grid, np.roll(start.array, (3 * steps, -2 * steps), (0, 1)))
+        (moved,) = follow.forward(start, *[wind(grid, 3.0, -2.0)] * steps)
+        (at_rest,) = follow.forward(there, wind(grid, 0.0, 0.0))
+        np.testing.assert_allclose(moved.array, at_rest.array, atol=1e-14)
+        if per_cell == 1:
+            np.testing.assert_allclose(moved.array, there.array, atol=1e-14)
+
+
+@pytest.mark.parametrize(("cells", "per_cell"), [((6, 5), 4), ((6, 4), 2), ((4, 5, 6), 8), ((4, 4, 4), 2)])
+def test_places_differ_from_cell_to_cell(cells, per_cell):
+    """Opposite in pairs, off the grid lines, mirrored in a mirror, and in no rows where smoke could hide."""
+    ends = places(Grid(cells), per_cell)
+    np.testing.assert_allclose(ends.sum(axis=0), 0, atol=1e-6)
+    assert np.all((abs(ends) > 0.09) & (abs(ends) < 0.41))
+    assert len(np.unique(np.round(abs(ends[..., 0]), 6))) >= np.prod([n // 2 for n in cells])
+    for axis in range(len(cells)):
+        seen = np.flip(ends, 1 + axis) * np.where(np.arange(len(cells)) == axis, -1, 1)
+        for cell in np.ndindex(cells):
+            np.testing.assert_allclose(*(sorted(map(tuple, each[:, *cell].round(6))) for each in (ends, seen)))
 
 
 def test_a_turn_brings_smoke_back():

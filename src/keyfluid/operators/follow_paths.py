@@ -11,8 +11,9 @@ Gifts       where sources are, rho <- keep rho + gain at the start of a step, re
             dissipates is multiplied by `fade` before that. Neither is differentiated.
 Sides       beyond walls the last values are read; beyond an open side there is no smoke. Bodies stop paths by their
             velocities alone.
-Smoothness  kinks where a path crosses a grid line. Two points per axis of a cell lie on no grid line at rest, so that a
-            mirrored scene has the mirrored gradient. Clamped coordinates have zero derivative. Not differentiated: dt.
+Smoothness  kinks where a path crosses a grid line. Several points of a cell lie on no grid line at rest, and a mirrored
+            grid has the mirrored ones (`places`), so that a mirrored scene has the mirrored gradient. Clamped
+            coordinates have zero derivative. Not differentiated: dt.
 Deviations  none of the five papers does this: their grids smear what they carry (an optimiser then gathers by blur what
             no flow could gather).
 """
@@ -36,6 +37,8 @@ from keyfluid.operators.kernels import paths as kernels
 from keyfluid.threads import one_thread_below
 
 SERIAL_PATHS = 1 << 13
+_SCATTER = 0.15
+"""Cells; a path at rest stays off the grid lines, where velocities have kinks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,21 +83,51 @@ class FollowPaths(Operator):
         densities, velocities = inputs[: self.count], inputs[self.count :]
         return Paths(self, velocities).adjoint(densities, outputs_bar, self.gifts)
 
-    @property
-    def places(self) -> np.ndarray:
-        """Where in a cell its paths end, from its centre: one row of displacements in cells for each."""
-        dim = self.grid.dim
-        if self.per_cell == 1:
-            return np.zeros((1, dim))
-        if self.per_cell == 2:
-            return np.array([[-0.25] * dim, [0.25] * dim])
-        return np.stack([axis.ravel() for axis in np.meshgrid(*[[-0.25, 0.25]] * dim, indexing="ij")], axis=1)
-
     def nbytes(self, steps: int, itemsize: int) -> int:
         """Memory of a trace of so many steps, with its adjoint."""
         faces, cells = frame_of(self.grid, Kind.FACES).size, frame_of(self.grid, Kind.CENTRES).size
         paths = self.grid.count * self.per_cell * self.grid.dim
-        return itemsize * ((steps + 2) * paths + 3 * steps * faces + kernels.COPIES * (faces + cells))
+        return itemsize * ((steps + 3) * paths + 3 * steps * faces + kernels.COPIES * (faces + cells))
+
+
+@lru_cache(maxsize=4)
+def places(grid: Grid, per_cell: int) -> np.ndarray:
+    """Where in each cell its paths end, from its centre, in cells: (path, *cells, axis).
+
+    Each path has its opposite, so that what is linear is read exactly, and lies within a quarter of its cell that no
+    other does, along each axis 0.25 + 0.15 h from the centre; h is another number in every cell, or thin sheets of
+    smoke could hide between the rows of paths, which an optimiser finds out. The places are those of a mirrored grid.
+    """
+    dim, signs = grid.dim, _corners(grid.dim)
+    if per_cell == 1:
+        return np.zeros((1, *grid.cells, dim), np.float32)
+    index = np.meshgrid(*[np.arange(n) for n in grid.cells], indexing="ij")
+    folded = [np.minimum(i, n - 1 - i) for i, n in zip(index, grid.cells)]
+    side = np.stack([np.sign(n - 1 - 2 * i) for i, n in zip(index, grid.cells)], axis=-1)
+    scatter = np.stack([_scattered(folded, axis) for axis in range(2 * dim)], axis=-1)
+    if per_cell == 2:
+        first = np.where(side == 0, 1, side) * np.where(scatter[..., dim:] < 0, -1, 1)
+        pair = (first * (0.25 + _SCATTER * scatter[..., :dim])).astype(np.float32)
+        return np.stack([pair, -pair])
+    ends = signs.reshape(per_cell, *[1] * dim, dim) * side
+    all_axes = np.prod(ends, axis=-1, keepdims=True)
+    others = all_axes * ends if dim == 3 else np.broadcast_to(all_axes, ends.shape)
+    ends = signs.reshape(per_cell, *[1] * dim, dim) * (0.25 + _SCATTER * others * scatter[..., :dim])
+    return np.asarray(ends, np.float32)
+
+
+def _corners(dim: int) -> np.ndarray:
+    return np.stack([axis.ravel() for axis in np.meshgrid(*[[-1, 1]] * dim, indexing="ij")], axis=1)
+
+
+def _scattered(index: Sequence[np.ndarray], stream: int) -> np.ndarray:
+    """Numbers in -1 ... 1, one for each cell, that look random."""
+    mixed = np.full(index[0].shape, stream + 1, np.uint64)
+    for part in (0, *index):
+        mixed = (mixed ^ np.asarray(part, np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    return (mixed >> np.uint64(40)).astype(np.float64) / 2**23 - 1.0
 
 
 class Paths:
@@ -109,7 +142,7 @@ class Paths:
         self._table = _tables(self.grid, self._steps, dtype)
         rows = self.grid.cells[:-1]
         way = np.empty((self._steps + 1, self._groups, *rows, self.grid.dim, self.grid.cells[-1]), dtype)
-        way[-1] = follow.places.reshape(self._groups, *[1] * len(rows), self.grid.dim, 1)
+        way[-1] = np.moveaxis(places(self.grid, self._groups), -1, -2)
         self._way = way.reshape(-1)
         scale = dtype.type(follow.dt / self.grid.spacing)
         self._scales = scale, dtype.type(0.5) * scale
