@@ -30,7 +30,7 @@ _GENTLE = 30.0
 target hardly meet, a search along paths finds no way, and the grid's blur shows one; but a way that relies on blur is
 no use to paths (a ring that becomes a heart in 30 frames at 64^2: error 0.28 after a penalty of 1, 0.09 after 30)."""
 
-_SOFT = (0.06, 0.03)
+_SOFT = {2: (0.06, 0.03), 3: (0.12, 0.06)}
 """Blurs of the first comparisons along paths, of the longest side. Carried smoke keeps its holes, and one that the
 target does not have is felt only where it touches the outside; a blur feels it from afar. Nine windows at 64^2 and 30
 frames from shape to shape: mean error 0.105, the worst 0.262 (an 8 becomes a box); blurred first 0.058 and 0.072."""
@@ -154,7 +154,7 @@ def _path_blurs(problem: Problem, settings: SearchNumbers, first: bool) -> tuple
         return ()
     if settings.gamma != "auto" or not first:
         return (0.0,)
-    widths = [share * max(problem.grid.size) for share in _SOFT]
+    widths = [share * max(problem.grid.size) for share in _SOFT[problem.grid.dim]]
     return (*(width for width in widths if width > _LEAST_BLUR * problem.grid.spacing), 0.0)
 
 
