@@ -43,10 +43,12 @@ from keyfluid.rollout import MemoryPlan, Rollout
 from keyfluid.rollout.allocation import choose_allocation
 from keyfluid.rollout.rollout import Carriers, Model, Objective
 
-_EASED, _EASE = 0.25, 0.1
-"""Share of a window whose air is tied to what it began with, and the penalty in its first step: as little as keeps the
-turn at a seam below the usual, because the smoke has that much less time (a ring that becomes a heart after three other
-shapes, at 128^2: error 0.108 with a penalty of 1, 0.090 with 0.1)."""
+_EASED, _EASE = 0.1, 1.0
+"""Share of a window whose air is tied to what it began with, and the penalty in its first step. A short tie keeps the turn
+at a seam below the usual, and a longer one takes time from the smoke (a ring that becomes a heart after three other
+shapes, at 128^2: error 0.108 with a share of 0.25, 0.093 with 0.1)."""
+_SHORT = 4
+"""Frames below which a window is tied to nothing."""
 _LEAST_EASED = 0.1
 """Speed below which a change counts no more, of the longest side in the time of the window."""
 
@@ -81,7 +83,8 @@ def easing_keys(stage: Stage, velocity: Field) -> list[VelocityKey]:
     steps = problem.steps_per_frame or 1
     seconds = (window.last - window.first) / problem.fps
     speed = max(root_mean_square(velocity), _LEAST_EASED * max(problem.grid.size) / seconds)
-    count = round(_EASED * (window.last - window.first)) * steps if np.any(velocity.data) else 0
+    frames = window.last - window.first
+    count = max(2, round(_EASED * frames) * steps) if frames >= _SHORT and np.any(velocity.data) else 0
     everywhere = velocity.like(np.ones_like(velocity.data))
     first = window.first * steps
     return [
