@@ -44,9 +44,9 @@ from keyfluid.rollout.allocation import choose_allocation
 from keyfluid.rollout.rollout import Carriers, Model, Objective
 
 _EASED, _EASE = 0.1, 1.0
-"""Share of a window whose air is tied to what it began with, and the penalty in its first step. A short tie keeps the turn
-at a seam below the usual, and a longer one takes time from the smoke (a ring that becomes a heart after three other
-shapes, at 128^2: error 0.108 with a share of 0.25, 0.093 with 0.1)."""
+"""Share of a window whose air is tied to what it began with, and the penalty in its first step. A short tie keeps the
+turn at a seam below the usual, and a longer one takes time from the smoke (a ring that becomes a heart after three
+other shapes, at 128^2: error 0.108 with a share of 0.25, 0.093 with 0.1)."""
 _SHORT = 4
 """Frames below which a window is tied to nothing."""
 _LEAST_EASED = 0.1
