@@ -1,4 +1,4 @@
-"""The eight shapes in sequence as they are, with a long-range part of the distance, and with stray smoke taken back."""
+"""The eight shapes in sequence as they are, and with stray smoke taken back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from _shots_common import Shot, chosen, frame_pictures, save_strip, shoot, table
 from _shots_long import SHAPES, scene
 
-VARIANTS = {"as it is": [], "far = 300": ["control.far=300"], "tidy = 12": ["control.tidy=12"]}
+VARIANTS = {"as it is": [], "tidy = 12": ["control.tidy=12"]}
 
 
 def run() -> None:

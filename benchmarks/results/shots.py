@@ -5,7 +5,7 @@
     long       eight keyframes over 240 frames at 128^2, one after the other; sixteen others
     windows    one window each: holes that close, open and move, 64^2
     schedules  the eight all at once, and by shooting
-    tidy       the same in sequence: stray smoke with a long-range distance, and taken back
+    tidy       the same in sequence, with stray smoke taken back
     obstacle   a solid sphere, a keyframe every 30 frames, one after the other, 64^3         [Tang 2021, figure 13]
     twist      a free plume, twisted at two frames, 48 x 96 x 48                             [Tang 2021, figure 10]
     ghost      a free plume whose render is painted over, 64^3                               [Tang 2021, figure 12]
