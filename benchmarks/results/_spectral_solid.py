@@ -24,6 +24,7 @@ radius = 0.27
 thickness = 0.16
 """
 CASES: dict[str, tuple[int, int, list[str]]] = {
+    "one keyframe, 40^3": (40, 20, []),
     "one keyframe, 50^3": (50, 20, []),
     "two keyframes, 64^3": (64, 40, []),
     "one keyframe, 128^3": (
@@ -33,6 +34,7 @@ CASES: dict[str, tuple[int, int, list[str]]] = {
     ),
 }
 PAPERS = {
+    "one keyframe, 40^3": "-",
     "one keyframe, 50^3": "McNamara: 2 h, 600 MB",
     "two keyframes, 64^3": "Pan: 6.81 h, 1.34 GB",
     "one keyframe, 128^3": "Tang (30 frames, toy): 677 min, GPU",

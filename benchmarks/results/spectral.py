@@ -6,6 +6,7 @@
     smearing   simulated and carried IoU under each remedy against smearing, 2D and 3D                 (8 minutes)
     tang       Tang's uniform-force and multi-scale-vortex benchmarks at 64^2, 128^2 and 256^2        (20 minutes)
     sinks      mass between keyframes with a loose and with an exact projection                        (1 minute)
+    solid40    a ball to a mesh, 40^3, 20 frames                                                       (3 minutes)
     solid50    a ball to a mesh, 50^3, 20 frames                                                       (3 minutes)
     solid64    two keyframes, 64^3, 40 frames                                                         (10 minutes)
     solid128   one keyframe, 128^3, 30 frames                                                         (15 minutes)
