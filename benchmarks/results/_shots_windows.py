@@ -7,7 +7,7 @@ import tempfile
 
 import numpy as np
 from _shots_common import OUTPUT, chosen, table
-from _shots_long import SHAPES
+from _shots_long import SHAPES, scene
 
 import keyfluid
 
@@ -42,21 +42,6 @@ WINDOWS = {
 }
 
 
-FILM = """
-name = "film"
-[domain]
-resolution = {size}
-[time]
-frames = {frames}
-[smoke]
-initial = {{ shape = "disk", center = [0.45, 0.4], mass = "first-key" }}
-{keys}
-[control]
-method = "adjoint"
-schedule = "sequence"
-"""
-
-
 def run() -> None:
     size, frames = chosen.pick((64, 30), (64, 30), (24, 6))
     rows: list[dict[str, object]] = []
@@ -67,15 +52,21 @@ def run() -> None:
             (row[label],) = _errors(text, [f'control.gamma="{gamma}"'])
         rows.append(row)
         print(f"{table(rows[-1:])}\n", flush=True)
-    for label in ("mean", "most"):
-        reduce = np.mean if label == "mean" else np.max
-        rows.append({"window": label, **{key: float(reduce([r[key] for r in rows[:9]])) for key in list(rows[0])[1:]}})
-    print(f"\n{table(rows)}\n")
-    gap = chosen.pick(20, 20, 6)
-    keys = [f"[[keyframe]]\nframe = {gap * (i + 1)}\n{shape}\n" for i, shape in enumerate(SHAPES[:3])]
-    text = FILM.format(size=size, frames=3 * gap, keys="".join(keys)) + OUTPUT
+    summary: list[dict[str, object]] = [
+        {
+            "window": word,
+            **{label: float(of([row[label] for row in rows])) for label in ("blurred first", "not blurred")},
+        }
+        for word, of in (("mean", np.mean), ("most", np.max))
+    ]
+    print(f"\n{table([*rows, *summary])}\n")
+    text = scene(size, chosen.pick(20, 20, 6), SHAPES[:3])
+    adjoint = ["control.method=adjoint", "control.schedule=sequence"]
     film = [
-        {"adjoint, smoke carried": label, "errors": " ".join(f"{error:.3f}" for error in _errors(text, sets))}
+        {
+            "adjoint, smoke carried": label,
+            "errors": " ".join(f"{error:.3f}" for error in _errors(text, [*adjoint, *sets])),
+        }
         for label, sets in (("along paths", []), ("by the grid", ["control.paths=0"]))
     ]
     print(f"{table(film)}\n")

@@ -51,6 +51,7 @@ size = 32
 method = "adjoint"
 iterations = 4
 coarse = 0
+paths = 0
 gamma = "blur"
 blur = [0.1]
 schedule = "sequence"
@@ -85,7 +86,7 @@ def tidy():
 
 def test_no_smoke_is_stray_and_what_was_is_told(plain, tidy):
     before, after = plain.metrics["keyframes"], tidy.metrics["keyframes"]
-    assert before[0]["stray"] > 0.05
+    assert before[0]["stray"] > 0.1
     assert "gathered" not in before[0]
     assert [key["stray"] for key in after] == [0.0, 0.0]
     assert before[0]["stray"] < after[0]["gathered"] < 2 * before[0]["stray"], "some of what is nearer goes too"

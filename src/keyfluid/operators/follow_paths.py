@@ -98,26 +98,23 @@ def places(grid: Grid, per_cell: int) -> np.ndarray:
     other does, along each axis 0.25 + 0.15 h from the centre; h is another number in every cell, or thin sheets of
     smoke could hide between the rows of paths, which an optimiser finds out. The places are those of a mirrored grid.
     """
-    dim, signs = grid.dim, _corners(grid.dim)
+    dim = grid.dim
     if per_cell == 1:
         return np.zeros((1, *grid.cells, dim), np.float32)
     index = np.meshgrid(*[np.arange(n) for n in grid.cells], indexing="ij")
     folded = [np.minimum(i, n - 1 - i) for i, n in zip(index, grid.cells)]
     side = np.stack([np.sign(n - 1 - 2 * i) for i, n in zip(index, grid.cells)], axis=-1)
-    scatter = np.stack([_scattered(folded, axis) for axis in range(2 * dim)], axis=-1)
+    scatter = np.stack([_scattered(folded, axis) for axis in range(dim)], axis=-1)
     if per_cell == 2:
-        first = np.where(side == 0, 1, side) * np.where(scatter[..., dim:] < 0, -1, 1)
-        pair = (first * (0.25 + _SCATTER * scatter[..., :dim])).astype(np.float32)
+        diagonal = np.stack([_scattered(folded, dim + axis) for axis in range(dim)], axis=-1)
+        corner = np.where(side == 0, 1, side) * np.where(diagonal < 0, -1, 1)
+        pair = (corner * (0.25 + _SCATTER * scatter)).astype(np.float32)
         return np.stack([pair, -pair])
-    ends = signs.reshape(per_cell, *[1] * dim, dim) * side
-    all_axes = np.prod(ends, axis=-1, keepdims=True)
-    others = all_axes * ends if dim == 3 else np.broadcast_to(all_axes, ends.shape)
-    ends = signs.reshape(per_cell, *[1] * dim, dim) * (0.25 + _SCATTER * others * scatter[..., :dim])
-    return np.asarray(ends, np.float32)
-
-
-def _corners(dim: int) -> np.ndarray:
-    return np.stack([axis.ravel() for axis in np.meshgrid(*[[-1, 1]] * dim, indexing="ij")], axis=1)
+    corners = np.stack([axis.ravel() for axis in np.meshgrid(*[[-1, 1]] * dim, indexing="ij")], axis=1)
+    corners = corners.reshape(per_cell, *[1] * dim, dim)
+    all_axes = np.prod(corners * side, axis=-1, keepdims=True)
+    others = all_axes * corners * side if dim == 3 else all_axes
+    return (corners * (0.25 + _SCATTER * others * scatter)).astype(np.float32)
 
 
 def _scattered(index: Sequence[np.ndarray], stream: int) -> np.ndarray:
