@@ -23,7 +23,7 @@ def handover(small: bool) -> None:
     n = 2 if small else 1
     cells, steps = 128 // n, 40 // n
     compiled()
-    head("scene", "interpolation", "least possible", "spacetime", "its s", "engine's smoke, its forces", "its air",
+    head("scene", "interpolation", "least of a rearrangement", "spacetime", "its s", "engine's smoke, its forces", "its air",
          f"after {FEW} iterations", "carried IoU", "s", f"iterations until {GOAL:g}")  # fmt: skip
     for text in "FLUID":
         keys = [(steps, letter(text))]

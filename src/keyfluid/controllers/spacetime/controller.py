@@ -34,7 +34,7 @@ MOST_MEMORY = 0.9
 """Share of the machine's memory that a run may plan to use."""
 
 AWAY = 0.2
-"""Relative error beyond the least possible one at which a keyframe counts as not met."""
+"""Relative error beyond the least of a rearrangement at which a keyframe counts as not met."""
 
 
 class Spacetime(Method):

@@ -49,7 +49,7 @@ export class StageFacts {
     const { facts, now } = body;
     const sized = SIZES[facts.rule] && !(body.isFirstKey) ? html`<span title="mass rule of the scene">${SIZES[facts.rule]}: ×${tidy(facts.sized)}</span>` : nothing;
     const bound = facts.bound === null || facts.bound === undefined ? nothing
-      : html`<span title="No rearrangement of the smoke that is there comes closer to this shape">least possible error
+      : html`<span title="No rearrangement of the smoke that is there comes closer to this shape">least error of a rearrangement
         <b class=${facts.bound > 0.15 ? "warn" : "good"} data-id="bound">${(100 * facts.bound).toFixed(1)} %</b>${stage.exact ? "" : " (about)"}</span>`;
     return html`<p class="stage-words number">
       <b>${body.title}</b><span>${facts.kind} at ${now.center.map((value) => tidy(value)).join(", ")} m</span>
