@@ -9,7 +9,7 @@ TOOLS := .venv-tools
 DOCS := .venv-docs
 BLENDER := .venv-blender
 
-.PHONY: demo test lint package blender blender-env docs bench results torture torture-atheris lock audit clean
+.PHONY: demo test lint package blender blender-env docs bench bench-compare results torture torture-atheris lock audit clean
 
 # Only what requirements.lock names, in the files whose hashes it lists; nothing is resolved or fetched beyond it.
 # ducc0 goes to a folder of its own, which only its tests look at: it is under the GPL, and changes the last bits.
@@ -56,6 +56,9 @@ docs: $(DOCS)/.ready ## the site: out/site/index.html
 
 bench: $(READY)      ## our kernels, whole gradients, and peers in environments of their own
 	$(BIN)/python benchmarks/run_all.py
+
+bench-compare: $(READY)  ## two commits side by side, with ratios: make bench-compare A=v0.1 B=main
+	$(BIN)/python benchmarks/compare_commits.py $(A) $(B) --rounds $(or $(ROUNDS),3) $(if $(WHAT),--only $(WHAT))
 
 results: $(READY)    ## the papers' examples at their own size (docs/results.md)
 	$(BIN)/python benchmarks/results/run_all.py

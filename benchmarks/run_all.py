@@ -23,15 +23,15 @@ from keyfluid.grid import Grid, Kind
 from keyfluid.operators.advect import Advect
 from keyfluid.threads import available, set_threads
 from peers.environments import measure as measure_peer
-from timing import best, machine, table
+from timing import best, commit, machine, table
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 
 HEAD = """# Benchmarks
 
-Written by `make bench` on: {machine}. Every figure is the best of several repeats in that one run; ratios
-compare figures of that run only. "cell-step" is one cell for one time step. keyfluid runs in float32 on
+Written by `make bench` at commit {commit} on: {machine}. Every figure is the best of several repeats in that
+one run; ratios compare figures of that run only. "cell-step" is one cell for one time step. keyfluid runs in float32 on
 {threads} threads and projects exactly (direct solver) in every step; compilation counts only where it says so.
 """
 
@@ -112,7 +112,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="without the peers")
     options = parser.parse_args()
     threads = min(2, available())
-    parts = [HEAD.format(machine=machine(), threads=threads)]
+    parts = [HEAD.format(commit=commit(), machine=machine(), threads=threads)]
 
     def section(title: str, text: str) -> None:
         print(f"\n## {title}\n\n{text}", flush=True)
@@ -132,7 +132,8 @@ def main() -> None:
     section("Mesh to signed distance", f"```\n{script('mesh_sdf.py')}\n```")
     section("Import and compilation", table(compile_time.measure()))
     (HERE / "out").mkdir(exist_ok=True)
-    (HERE / "out" / "benchmarks.json").write_text(json.dumps(parts, indent=1))
+    about = {"commit": commit(), "machine": machine(), "threads": threads, "sections": parts}
+    (HERE / "out" / "benchmarks.json").write_text(json.dumps(about, indent=1))
     if not options.quick:
         PAGE.write_text("\n".join(parts))
         print(f"\nwritten: {PAGE}")

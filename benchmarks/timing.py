@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 TICKS = 0.3
 """Seconds to run at least. Linux books the time of a thread that keeps running on another core at its clock ticks,
@@ -47,6 +49,13 @@ def machine() -> str:
     except (OSError, StopIteration):
         pass
     return f"{name}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+
+
+def commit() -> str:
+    """What is measured: the commit of this tree, and whether it has changes."""
+    command = ["git", "describe", "--always", "--dirty=, changed"]
+    done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True)
+    return done.stdout.strip() or "unknown"
 
 
 def table(rows: list[dict[str, object]]) -> str:

@@ -23,8 +23,8 @@ def handover(small: bool) -> None:
     n = 2 if small else 1
     cells, steps = 128 // n, 40 // n
     compiled()
-    head("scene", "interpolation", "least of a rearrangement", "spacetime", "its s", "engine's smoke, its forces", "its air",
-         f"after {FEW} iterations", "carried IoU", "s", f"iterations until {GOAL:g}")  # fmt: skip
+    head("scene", "interpolation", "least of a rearrangement", "spacetime", "its s", "engine's smoke, its forces",
+         "its air", f"after {FEW} iterations", "carried IoU", "s", f"iterations until {GOAL:g}")  # fmt: skip
     for text in "FLUID":
         keys = [(steps, letter(text))]
         folder = OUT / f"handover-{text}"
