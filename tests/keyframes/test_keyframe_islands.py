@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from keyframe_scenes import problem_of
 
-from keyfluid.controllers.islands import meets, smoke_for, way_to_far_islands
+from keyfluid.controllers.islands import meets, smoke_for, tunnels, way_to_far_islands
 from keyfluid.controllers.optimised.position import restored_from
 from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controllers.optimised.stages import plan_stages
@@ -102,3 +102,52 @@ def test_a_checkpoint_of_other_unknowns_is_refused():
     short = {"0-0-0/x": np.zeros(8, np.float32), "0-0-0/g": np.zeros(8, np.float32)}
     with pytest.raises(KeyfluidError, match="does not fit the scene"):
         restored_from(Checkpoint(short, meta), [plan_stages(problem, settings)], settings)
+
+
+def _radius(*middle: float) -> np.ndarray:
+    """Cells to a point, on a grid of 24^3."""
+    return np.sqrt(sum((line - m) ** 2 for line, m in zip(np.ogrid[:24, :24, :24], middle, strict=True)))
+
+
+def test_tunnels_of_shapes_whose_number_is_known() -> None:
+    ball = _radius(12, 12, 12) < 8
+    hollow = ball & (_radius(12, 12, 12) > 4)
+    bored = ball & (np.hypot(*np.ogrid[-12:12, -12:12])[:, :, None] > 2)
+    cross = bored & (np.hypot(*np.ogrid[-12:12, -12:12])[None] > 2)
+    apart = (_radius(6, 6, 6) < 4) | (_radius(18, 18, 18) < 4)
+    shapes = {"ball": ball, "hollow": hollow, "bored": bored, "bored twice": cross, "two balls": apart}
+    assert {name: tunnels(shape.astype(np.float32)) for name, shape in shapes.items()} == {
+        "ball": 0, "hollow": 0, "bored": 1, "bored twice": 3, "two balls": 0,
+    }  # fmt: skip
+    assert tunnels(bored[:, :, 12].astype(np.float32)) == 1, "in 2D a hole"
+
+
+RING = """
+[domain]
+size = [1.0, 1.0, 1.0]
+resolution = 16
+[time]
+frames = 6
+[smoke]
+initial = {{ shape = "sphere", center = [0.5, 0.5, 0.5], radius = 0.25 }}
+[[keyframe]]
+frame = 6
+center = [0.5, 0.5, 0.5]
+{shape}
+[control]
+method = "spectral"
+paths = 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "widest"),
+    [
+        pytest.param('shape = "torus"\nradius = 0.25\nthickness = 0.2', 0.12, id="a tunnel opens"),
+        pytest.param('shape = "box"\nsize = [0.4, 0.4, 0.4]', 0.06, id="none does"),
+    ],
+)
+def test_the_first_blur_along_paths_is_wide_where_tunnels_open(shape: str, widest: float) -> None:
+    problem = problem_of(RING.format(shape=shape))
+    stages = plan_stages(problem, SearchNumbers.of(problem))
+    assert max(stage.blur for stage in stages if stage.paths) == pytest.approx(widest)

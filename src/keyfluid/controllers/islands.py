@@ -1,4 +1,4 @@
-"""How far smoke has to go to parts of a target that it does not meet.
+"""How far smoke has to go to parts of a target that it does not meet, and whether holes must open or close on the way.
 
 An island is a connected part of a target: cells above half its maximum that touch, corners included; parts that a
 periodic side cuts count on their own. Smoke meets an island if it covers at least MEETING of it. It feels one that is
@@ -8,6 +8,8 @@ looks farther than its usual blur.
 """
 
 from __future__ import annotations
+
+from itertools import product
 
 import numpy as np
 
@@ -61,6 +63,31 @@ def way_to_far_islands(grid: Grid, smoke: np.ndarray, target: np.ndarray, full: 
     gaps = minimum(metres_to(grid, smoke > _TRACE * min(np.max(smoke), full)), labels, unmet)
     far = [n for n, gap in zip(unmet, gaps) if gap > NEAR * max(grid.size)]
     return max((way_between(grid, smoke, np.where(labels == n, target, 0)) for n in far), default=0.0)
+
+
+def tunnels(density: np.ndarray) -> int:
+    """Holes through a shape, cells above half its maximum: 1 for a ring, 0 for a ball, a hollow one too. Its first
+    Betti number, from parts, cavities and Euler's number: b1 = b0 + b2 - chi (b2 = 0 in 2D)."""
+    from scipy.ndimage import generate_binary_structure, label
+
+    dim = density.ndim
+    inside = np.pad(density > 0.5 * np.max(density), 1)
+    parts = label(inside, np.ones((3,) * dim))[1]
+    cavities = label(~inside, generate_binary_structure(dim, 1))[1] - 1 if dim == 3 else 0
+    return int(parts + cavities - _euler(inside))
+
+
+def _euler(inside: np.ndarray) -> int:
+    """Corners less edges plus faces less cells of a union of cells; a corner is there if a cell has it, and so on."""
+    number = 0
+    for spanned in product((False, True), repeat=inside.ndim):
+        there = inside
+        for axis, own in enumerate(spanned):
+            if not own:
+                lines = np.moveaxis(there, axis, 0)
+                there = np.moveaxis(lines[:-1] | lines[1:], 0, axis)
+        number += (-1) ** sum(spanned) * int(np.count_nonzero(there))
+    return number
 
 
 def metres_to(grid: Grid, inside: np.ndarray) -> np.ndarray:

@@ -9,9 +9,12 @@ Every stage minimises the same objective over forces that contain those of the s
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from keyfluid.controllers.islands import meets, smoke_for, way_between, way_to_far_islands
+import numpy as np
+
+from keyfluid.controllers.islands import meets, smoke_for, tunnels, way_between, way_to_far_islands
 from keyfluid.controllers.optimised.edited import own_frame
 from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controllers.optimised.unknowns import make_control
@@ -30,10 +33,15 @@ _GENTLE = 30.0
 target hardly meet, a search along paths finds no way, and the grid's blur shows one; but a way that relies on blur is
 no use to paths (a ring that becomes a heart in 30 frames at 64^2: error 0.28 after a penalty of 1, 0.09 after 30)."""
 
-_SOFT = {2: (0.06, 0.03), 3: (0.12, 0.06)}
+_SOFT = (0.06, 0.03)
 """Blurs of the first comparisons along paths, of the longest side. Carried smoke keeps its holes, and one that the
 target does not have is felt only where it touches the outside; a blur feels it from afar. Nine windows at 64^2 and 30
 frames from shape to shape: mean error 0.105, the worst 0.262 (an 8 becomes a box); blurred first 0.058 and 0.072."""
+
+_WIDER = 2.0
+"""These blurs, times this, in 3D where tunnels must open or close, as they are wide there, and only there: a ball to a
+ring, back to a ball and a box around a sphere at 32^3, errors 0.124 0.154 0.133, wider 0.094 0.135 0.127; but a ball
+that becomes a mouse at 24^3 0.179, wider 0.250."""
 
 _LEAST_BLUR = 0.5
 """Cells; a narrower one changes little."""
@@ -91,6 +99,7 @@ def plan_stages(problem: Problem, settings: SearchNumbers, window: Window | None
             "time.steps_per_frame",
             '"auto" changes the steps from one evaluation to the next; give this method a fixed number',
         )
+    soft = _soft(problem, settings, window)
     stages: list[Stage] = []
     for rank, level in enumerate(_levels(problem, settings.coarse)):
         for cutoff in settings.cutoffs(level):
@@ -102,10 +111,10 @@ def plan_stages(problem: Problem, settings: SearchNumbers, window: Window | None
                     label = _label(level, settings, cutoff, blur)
                     shear = settings.shear * (_GENTLE if settings.paths and blur == 0 else 1.0)
                     stages.append(Stage(level, window, control, blur, first, label, shear, settings.tau))
-            for blur in _path_blurs(level, settings, first=not any(stage.paths for stage in stages)):
+            for blur in _path_blurs(level, settings, soft, first=not any(stage.paths for stage in stages)):
                 label = _label(level, settings, cutoff, blur) + ", paths"
                 tau, accuracy = _PATIENCE * settings.tau, settings.accuracy
-                hard = _hard(problem, settings, window) if level is problem and blur == 0 else math.inf
+                hard = _hard(problem, settings, window) if blur == 0 else math.inf
                 shear, paths = settings.shear, settings.paths
                 stages.append(Stage(level, window, control, blur, iterations, label, shear, tau, accuracy, hard, paths))
     return stages
@@ -148,20 +157,45 @@ def _blurs(problem: Problem, settings: SearchNumbers, window: Window, first: boo
     return (*widths, 0.0) if widths else (0.0,)
 
 
-def _path_blurs(problem: Problem, settings: SearchNumbers, first: bool) -> tuple[float, ...]:
-    """Widths of gamma along paths, one stage each; "auto" blurs in the first of these stages."""
+def _path_blurs(problem: Problem, settings: SearchNumbers, soft: list[float], first: bool) -> tuple[float, ...]:
+    """Widths of gamma along paths, one stage each; blurred in the first of these stages."""
     if not settings.paths:
         return ()
-    if settings.gamma != "auto" or not first:
-        return (0.0,)
-    widths = [share * max(problem.grid.size) for share in _SOFT[problem.grid.dim]]
-    return (*(width for width in widths if width > _LEAST_BLUR * problem.grid.spacing), 0.0)
+    return (*(width for width in soft if first and width > _LEAST_BLUR * problem.grid.spacing), 0.0)
+
+
+def _soft(problem: Problem, settings: SearchNumbers, window: Window) -> list[float]:
+    """Blurs of the first comparisons along paths, metres; only "auto" has some."""
+    if not settings.paths or settings.gamma != "auto":
+        return []
+    wide = problem.grid.dim == 3 and any(tunnels(way.smoke) != tunnels(way.target) for way in _ways(problem, window))
+    return [share * (_WIDER if wide else 1.0) * max(problem.grid.size) for share in _SOFT]
 
 
 def _farthest(problem: Problem, window: Window) -> float:
-    """The longest way of smoke, from the start or a key to the next: between centres of mass if the shapes hardly meet,
-    and to islands of the target that are far. Smoke that sources will have given counts."""
-    farthest, begin = 0.0, 0
+    """The longest way of smoke: between centres of mass if the shapes hardly meet, and to islands of the target that
+    are far."""
+    farthest = 0.0
+    for way in _ways(problem, window):
+        if not meets(way.smoke, way.target, way.full):
+            farthest = max(farthest, way_between(problem.grid, way.smoke, way.target))
+        farthest = max(farthest, way_to_far_islands(problem.grid, way.smoke, way.target, way.full))
+    return farthest
+
+
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """What a keyframe of a window asks for: smoke that lies here goes there."""
+
+    smoke: np.ndarray
+    target: np.ndarray
+    full: float
+    """The density of a full cell."""
+
+
+def _ways(problem: Problem, window: Window) -> Iterator[_Way]:
+    """From the start or a key to the next. Smoke that sources will have given counts."""
+    begin = 0
     starts: State = problem.densities
     if problem.edit is not None:
         begin = problem.edit.first
@@ -173,12 +207,8 @@ def _farthest(problem: Problem, window: Window) -> float:
                 continue
             smoke, there = smoke_for(problem, name, here, before, key.frame), key.target
             if window.first < key.frame <= window.last and smoke.any() and there.any():
-                full = max(problem.peaks[name], float(here.max()))
-                if not meets(smoke, there, full):
-                    farthest = max(farthest, way_between(problem.grid, smoke, there))
-                farthest = max(farthest, way_to_far_islands(problem.grid, smoke, there, full))
+                yield _Way(smoke, there, max(problem.peaks[name], float(here.max())))
             here, before = there, key.frame
-    return farthest
 
 
 def _label(problem: Problem, settings: SearchNumbers, cutoff: float | None, blur: float) -> str:

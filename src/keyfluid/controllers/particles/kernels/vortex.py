@@ -4,9 +4,9 @@ u(x) = sum_i  omega_i x (x - x_i)  xi(|x - x_i|^2 / sigma_i^2)             [Madi
 xi(q) = (4 - 20 / (q + 4))^2 for q < 1, else 0                                               [equation 5]
 e(x) = sum_i  1/2 |omega_i|^2 sigma_i^2  xi(...)                           turbulent energy, m^2/s^2
 
-The text below equation 5 gives a vortex the vorticity xi sigma, which has the unit of a length; the factor sigma is left
-out here, so that omega is in 1/s and means the same for small vortices and large ones. Equation 4 writes (x - x_i) x
-omega, which turns against the right hand's rule.
+The text below equation 5 gives a vortex the vorticity xi sigma, which has the unit of a length; the factor sigma is
+left out here, so that omega is in 1/s and means the same for small vortices and large ones. Equation 4 writes
+(x - x_i) x omega, which turns against the right hand's rule.
 """
 
 from __future__ import annotations
