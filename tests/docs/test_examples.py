@@ -38,8 +38,8 @@ JOBS = jobs_module()
 PINNED: dict[str, dict[str, tuple[float, float]]] = {
     "logo": {"density": (0.279, 0.849)},
     "drawing": {"orange": (0.327, 0.911), "teal": (0.486, 0.510), "navy": (0.777, 0.063)},
-    "preview": {"density": (0.344, 0.821)},
-    "mesh": {"density": (0.389, 0.769)},
+    "preview": {"density": (0.314, 0.750)},
+    "mesh": {"density": (0.357, 0.785)},
     "swap": {"ember": (0.391, 0.773), "ice": (0.492, 0.643)},
     "edit": {"density": (0.038, 0.988)},
     "creature_target": {"density": (0.151, 0.885)},
