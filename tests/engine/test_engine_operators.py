@@ -21,7 +21,7 @@ from keyfluid.threads import set_threads
 from keyfluid.verify import dot_defect, random_like, taylor_test
 
 NAMES = list(REGISTER)
-ABSTRACT = {"Operator", "LinearOperator", "SymmetricOperator", "ForwardOnly"}
+ABSTRACT = {"Operator", "LinearOperator", "SymmetricOperator", "SharedWork", "ForwardOnly"}
 
 
 @pytest.mark.parametrize("name", NAMES)

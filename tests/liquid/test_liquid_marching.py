@@ -49,7 +49,7 @@ def test_a_slanted_plane_is_exact_beside_the_surface():
     normal = np.array([0.48, -0.6, 0.64])
     exact = Field.from_function(grid, Kind.CENTRES, lambda *x: sum(n * a for n, a in zip(normal, x)) - 0.2)
     (found,) = Redistance(grid).forward(3.7 * exact)
-    marched = Redistance(grid).march(exact)
+    marched = Redistance(grid).work(exact)
     beside = marched.order[: marched.at_interface]
     assert marched.at_interface > 50
     np.testing.assert_allclose(found.data[beside], exact.data[beside], rtol=1e-12, atol=1e-14)
@@ -97,7 +97,7 @@ def test_the_adjoint_ends_beside_the_surface():
     phi = Field.from_function(grid, Kind.CENTRES, stretched(circle))
     operator = Redistance(grid)
     (bar,) = operator.adjoint((phi,), (phi.like(np.ones_like(phi.data)),))
-    marched = operator.march(phi)
+    marched = operator.work(phi)
     beside = np.zeros(phi.data.size, bool)
     beside[marched.order[: marched.at_interface]] = True
     reached = binary_dilation(beside.reshape(grid.cells)).ravel()

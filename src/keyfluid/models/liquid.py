@@ -87,8 +87,18 @@ class Liquid(Model):
         super().__init__(grid, dt, options.dtype, (SURFACE,), nothing=max(grid.size))
         self.options, self.solids = options, options.solids
         self.varies = callable(options.solids) or bool(options.taps)
+        self.work_bytes = self._work_bytes()
         self._carry_surface = Advect(grid, self.dt, options.order, "own", options.interpolation)
         self._carry_velocity = Advect(grid, self.dt, options.order, "own", "linear")
+
+    def _work_bytes(self) -> int:
+        """Marched distances and their order; layers, weights and velocity of each face; a matrix of all cells for the
+        pressure, and one of each component for viscosity."""
+        matrix = 61
+        march, faces, pressure = 24, self.grid.dim * (8 + 24 + 8 + 3), 24 + matrix
+        bodies = 16 if self.solids is not None else 0
+        viscosity = self.grid.dim * (2 + bodies + matrix) if self.options.viscosity > 0 else 0
+        return self.grid.count * (march + faces + pressure + viscosity)
 
     def constants(self, index: int) -> dict[str, Field]:
         return {

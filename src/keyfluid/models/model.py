@@ -35,6 +35,8 @@ class Model(ABC):
     solids: SolidsOverTime
     varies: bool
     """Whether the operations of two steps can differ."""
+    work_bytes: int = 0
+    """At most, what a step's operations share with their derivatives (operators/base.py), if it is kept."""
 
     def __init__(
         self, grid: Grid, dt: float, dtype: np.typing.DTypeLike, carried: Sequence[str], nothing: float = 0.0

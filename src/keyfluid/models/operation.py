@@ -47,8 +47,9 @@ class Observer:
     def lasts(self, seconds: float) -> None:
         """The length of the step is known; nothing has been moved."""
 
-    def before(self, operation: Operation, inputs: Fields) -> None:
-        """Any operation, about to run on these fields."""
+    def apply(self, operation: Operation, inputs: Fields) -> Fields:
+        """Runs any operation on these fields; one who keeps something of it may do so here."""
+        return operation.operator.forward(*inputs)
 
     def carries(self, fields: State) -> None:
         """The fluid is about to be moved, by fields["velocity"]; once per step."""
@@ -71,10 +72,9 @@ def run_operations(operations: Iterable[Operation], fields: State, observe: Obse
     now = dict(fields)
     for operation in operations:
         inputs = tuple(now[name] for name in operation.reads)
-        observe.before(operation, inputs)
         if operation.role is Role.CARRY:
             observe.carries(now)
-        outputs = operation.operator.forward(*inputs)
+        outputs = observe.apply(operation, inputs)
         name = operation.writes[0]
         if operation.role is Role.LET_IN:
             observe.let_in(name, now[name], outputs[0])

@@ -6,6 +6,9 @@
     tangent(inputs, d_inputs)        -> d_outputs        J(x) d_x
     adjoint(inputs, outputs_bar)     -> inputs_bar       J(x)^T y_bar      (Euclidean transpose of the tangent)
 
+An operator that has to find something out first, a matrix or an order of cells, and needs it in both directions, writes
+`work` and `forward_with`, `tangent_with`, `adjoint_with`: who runs it forward and back keeps the work in between.
+
 Inputs and outputs are tuples of fields; `d_` marks a tangent, `_bar` an adjoint. A linear (or affine) operator
 writes `apply` and `transpose` only. Operators are values: what they do is fixed when they are made.
 Flux limiters have no useful derivative; such operators are `ForwardOnly`, and gradient rollouts refuse them.
@@ -14,12 +17,13 @@ Flux limiters have no useful derivative; such operators are `ForwardOnly`, and g
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 
 Fields = tuple[Field, ...]
+Work = TypeVar("Work")
 
 
 class Operator(ABC):
@@ -38,6 +42,31 @@ class Operator(ABC):
 
     @abstractmethod
     def adjoint(self, inputs: Fields, outputs_bar: Fields) -> Fields: ...
+
+
+class SharedWork(Operator, Generic[Work]):
+    """An operator whose forward, tangent and adjoint begin with the same work on the inputs."""
+
+    @abstractmethod
+    def work(self, *inputs: Field) -> Work: ...
+
+    @abstractmethod
+    def forward_with(self, work: Work, inputs: Fields) -> Fields: ...
+
+    @abstractmethod
+    def tangent_with(self, work: Work, inputs: Fields, d_inputs: Fields) -> Fields: ...
+
+    @abstractmethod
+    def adjoint_with(self, work: Work, inputs: Fields, outputs_bar: Fields) -> Fields: ...
+
+    def forward(self, *inputs: Field) -> Fields:
+        return self.forward_with(self.work(*inputs), inputs)
+
+    def tangent(self, inputs: Fields, d_inputs: Fields) -> Fields:
+        return self.tangent_with(self.work(*inputs), inputs, d_inputs)
+
+    def adjoint(self, inputs: Fields, outputs_bar: Fields) -> Fields:
+        return self.adjoint_with(self.work(*inputs), inputs, outputs_bar)
 
 
 class LinearOperator(Operator):

@@ -13,18 +13,40 @@ Affine part the velocity of moving bodies; not differentiated.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.operators.base import Fields, Operator
+from keyfluid.operators.base import Fields, SharedWork
 from keyfluid.operators.wet import Wet
 from keyfluid.solids import Solids
 from keyfluid.solvers.liquid import LiquidSolver
 
 
-class DiffuseLiquid(Operator):
+@dataclass(frozen=True, eq=False)
+class _Component:
+    """The matrix of one component: wet faces are unknown, held ones (walls, bodies) have the velocity `body`, which
+    adds `dragged` to the right side; both are 0 without bodies."""
+
+    solver: LiquidSolver
+    wet: np.ndarray
+    held: np.ndarray
+    body: np.ndarray | float
+    dragged: np.ndarray | float
+
+    def solve(self, values: np.ndarray, moving: bool) -> np.ndarray:
+        """moving: bodies have their own velocity; else they stand still, as for changes and adjoints."""
+        right = values.astype(np.float64)
+        if moving:
+            right += self.dragged
+        solved, _ = self.solver.solve(np.where(self.wet, right, 0.0))
+        return np.where(self.wet, solved, np.where(self.held, self.body if moving else 0.0, values))
+
+
+class DiffuseLiquid(SharedWork[list[_Component]]):
     """forward(velocity, surface) -> (velocity,); viscosity in m^2/s, dt in seconds."""
 
     def __init__(
@@ -35,42 +57,48 @@ class DiffuseLiquid(Operator):
         self.grid, self.solids, self.tolerance = grid, solids, tolerance
         self.number = viscosity * dt / grid.spacing**2
 
-    def forward(self, *inputs: Field) -> Fields:
+    def work(self, *inputs: Field) -> list[_Component]:
         v, surface = inputs
-        return (self._diffuse(v, surface, moving=True),)
-
-    def tangent(self, inputs: Fields, d_inputs: Fields) -> Fields:
-        return (self._diffuse(d_inputs[0], inputs[1], moving=False),)
-
-    def adjoint(self, inputs: Fields, outputs_bar: Fields) -> Fields:
-        surface = inputs[1]
-        return self._diffuse(outputs_bar[0], surface, moving=False), surface.zeros_like()
-
-    def _diffuse(self, v: Field, surface: Field, moving: bool) -> Field:
         v.require(self.grid, Kind.FACES, "diffuse: velocity")
         surface.require(self.grid, Kind.CENTRES, "diffuse: surface")
-        wet, out = Wet.of(surface, self.solids), v.copy()
-        for axis, values in enumerate(out.components()):
-            body = np.zeros(values.shape)
-            if moving and self.solids is not None:
-                body = np.where(wet.free[axis], 0.0, self.solids.motion.component(axis))
-            values[...] = self._component(values, wet.faces[axis], ~wet.free[axis], body)
+        wet = Wet.of(surface, self.solids)
+        tolerance = self.tolerance or (1e-7 if v.dtype == np.float32 else 1e-11)
+        return [self._component(axis, wet, tolerance) for axis in range(self.grid.dim)]
+
+    def forward_with(self, work: list[_Component], inputs: Fields) -> Fields:
+        return (self._diffuse(work, inputs[0], moving=True),)
+
+    def tangent_with(self, work: list[_Component], inputs: Fields, d_inputs: Fields) -> Fields:
+        return (self._diffuse(work, d_inputs[0], moving=False),)
+
+    def adjoint_with(self, work: list[_Component], inputs: Fields, outputs_bar: Fields) -> Fields:
+        return self._diffuse(work, outputs_bar[0], moving=False), inputs[1].zeros_like()
+
+    def _diffuse(self, work: list[_Component], v: Field, moving: bool) -> Field:
+        out = v.copy()
+        for component, values in zip(work, out.components(), strict=True):
+            values[...] = component.solve(values, moving)
         return out
 
-    def _component(self, values: np.ndarray, wet: np.ndarray, held: np.ndarray, body: np.ndarray) -> np.ndarray:
-        """One component: wet faces are unknown, held ones (walls, bodies) have the velocity `body`."""
+    def _component(self, axis: int, wet: Wet, tolerance: float) -> _Component:
         grid, number = self.grid, self.number
-        wraps = [grid.is_periodic(axis) for axis in range(grid.dim)]
-        shift, right = np.ones(values.shape), values.astype(np.float64)
-        for axis, periodic in enumerate(wraps):
+        faces, held = wet.faces[axis], ~wet.free[axis]
+        body: np.ndarray | float = 0.0
+        if self.solids is not None:
+            body = np.where(held, self.solids.motion.component(axis), 0.0)
+        wraps = [grid.is_periodic(a) for a in range(grid.dim)]
+        shift = np.ones(held.shape)
+        dragged: np.ndarray | float = 0.0
+        for along, periodic in enumerate(wraps):
             for step in (1, -1):
-                stands, carries = np.roll(held, step, axis), np.roll(body, step, axis)
+                stands = np.roll(held, step, along)
                 if not periodic:
-                    end = tuple((0 if step == 1 else -1) if a == axis else slice(None) for a in range(grid.dim))
-                    stands[end], carries[end] = False, 0.0
+                    stands[tuple((0 if step == 1 else -1) if a == along else slice(None) for a in range(grid.dim))] = (
+                        False
+                    )
                 shift += number * stands
-                right += number * stands * carries
-        tolerance = self.tolerance or (1e-7 if values.dtype == np.float32 else 1e-11)
-        links = [np.full(values.shape, number) for _ in wraps]
-        solved, _ = LiquidSolver(wet, links, shift, wraps, tolerance, "viscosity").solve(np.where(wet, right, 0.0))
-        return np.where(wet, solved, np.where(held, body, values))
+                if self.solids is not None:
+                    dragged = dragged + number * stands * np.roll(body, step, along)
+        links = [np.full(held.shape, number) for _ in wraps]
+        solver = LiquidSolver(faces, links, shift, wraps, tolerance, "viscosity")
+        return _Component(solver, faces, held, body, dragged)

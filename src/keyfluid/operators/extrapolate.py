@@ -19,7 +19,7 @@ import numpy as np
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.operators.base import Fields, LinearOperator, Operator
+from keyfluid.operators.base import Fields, LinearOperator, SharedWork
 from keyfluid.operators.kernels import layers
 from keyfluid.operators.wet import Wet
 from keyfluid.solids import Solids
@@ -56,29 +56,29 @@ class Layers:
         return flat.reshape(bars.shape)
 
 
-class ExtrapolateVelocity(Operator):
+class ExtrapolateVelocity(SharedWork[list[Layers]]):
     """forward(velocity, surface) -> (velocity,): wet faces keep theirs, all others get their neighbours'."""
 
     def __init__(self, grid: Grid, solids: Solids | None = None) -> None:
         self.grid, self.solids = grid, solids
 
-    def forward(self, *inputs: Field) -> Fields:
-        (out,) = self.tangent(inputs, inputs)
+    def forward_with(self, work: list[Layers], inputs: Fields) -> Fields:
+        (out,) = self.tangent_with(work, inputs, inputs)
         if self.solids is not None:
             out = out.like(np.where(self.solids.free, out.data, self.solids.motion.data).astype(out.dtype))
         return (out,)
 
-    def tangent(self, inputs: Fields, d_inputs: Fields) -> Fields:
+    def tangent_with(self, work: list[Layers], inputs: Fields, d_inputs: Fields) -> Fields:
         d_v = d_inputs[0]
-        parts = [around.fill(d).ravel() for around, d in zip(self._layers(inputs), d_v.components())]
+        parts = [around.fill(d).ravel() for around, d in zip(work, d_v.components())]
         return (d_v.like(np.concatenate(parts).astype(d_v.dtype)),)
 
-    def adjoint(self, inputs: Fields, outputs_bar: Fields) -> Fields:
+    def adjoint_with(self, work: list[Layers], inputs: Fields, outputs_bar: Fields) -> Fields:
         (bar,) = outputs_bar
-        parts = [around.fill_adjoint(b).ravel() for around, b in zip(self._layers(inputs), bar.components())]
+        parts = [around.fill_adjoint(b).ravel() for around, b in zip(work, bar.components())]
         return bar.like(np.concatenate(parts).astype(bar.dtype)), inputs[1].zeros_like()
 
-    def _layers(self, inputs: Fields) -> list[Layers]:
+    def work(self, *inputs: Field) -> list[Layers]:
         v, surface = inputs
         v.require(self.grid, Kind.FACES, "extrapolate: velocity")
         surface.require(self.grid, Kind.CENTRES, "extrapolate: surface")

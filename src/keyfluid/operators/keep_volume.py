@@ -20,7 +20,7 @@ import numpy as np
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.operators.base import Fields, Operator, SymmetricOperator
+from keyfluid.operators.base import Fields, SharedWork, SymmetricOperator
 from keyfluid.solids import Solids
 
 _HALF_WIDTH = 1.5
@@ -28,23 +28,36 @@ _LEFT = 1e-5
 _MOST_STEPS = 60
 
 
-@dataclass(frozen=True)
-class _Smoothed:
-    """H, delta = -dH/dphi and d delta/dphi of a level set, zero inside bodies."""
+@dataclass(frozen=True, eq=False)
+class Smoothed:
+    """V = sum of H, A = sum of delta = -dH/dphi, and delta and its slope d delta/dphi in the cells near the surface,
+    where alone they are not zero; cells inside bodies do not count."""
 
-    share: np.ndarray
+    volume: float
+    area: float
+    near: np.ndarray
     delta: np.ndarray
     slope: np.ndarray
 
     @classmethod
-    def of(cls, surface: Field, solids: Solids | None, raised: float = 0.0) -> _Smoothed:
-        """Volume of the level set with `raised` metres added."""
+    def of(cls, surface: Field, solids: Solids | None, raised: float = 0.0) -> Smoothed:
+        """Of the level set with `raised` metres added."""
         width = _HALF_WIDTH * surface.grid.spacing
-        s = np.clip((surface.data.astype(np.float64) + raised) / width, -1.0, 1.0)
-        counts = 1.0 if solids is None else solids.fluid.ravel().astype(np.float64)
-        share = counts * 0.5 * (1.0 - s - np.sin(np.pi * s) / np.pi)
-        delta = counts * 0.5 * (1.0 + np.cos(np.pi * s)) / width
-        return cls(share, delta, counts * -0.5 * np.pi * np.sin(np.pi * s) / width**2)
+        s = (surface.data.astype(np.float64) + raised) / width
+        fluid = True if solids is None else solids.fluid.ravel()
+        near = np.flatnonzero((np.abs(s) < 1.0) & fluid)
+        deep = np.count_nonzero((s <= -1.0) & fluid)
+        angle = np.pi * s[near]
+        sine = np.sin(angle)
+        share = 0.5 * (1.0 - s[near] - sine / np.pi)
+        delta = 0.5 * (1.0 + np.cos(angle)) / width
+        return cls(float(deep + np.sum(share)), float(np.sum(delta)), near, delta, -0.5 * np.pi * sine / width**2)
+
+    def spread(self, values: np.ndarray, size: int) -> np.ndarray:
+        """Values of the cells near the surface, zero in all others."""
+        out = np.zeros(size)
+        out[self.near] = values
+        return out
 
 
 @dataclass(frozen=True)
@@ -58,56 +71,66 @@ class Remember(SymmetricOperator):
         return inputs
 
 
-class KeepVolume(Operator):
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """b and c, and both surfaces, the first raised by b."""
+
+    base: float
+    shift: float
+    after: Smoothed
+    before: Smoothed
+
+
+class KeepVolume(SharedWork[Kept]):
     """forward(surface, before) -> (surface,)."""
 
     def __init__(self, grid: Grid, solids: Solids | None = None) -> None:
         self.grid, self.solids = grid, solids
 
-    def forward(self, *inputs: Field) -> Fields:
-        base, after, before = self._both(inputs)
-        shift, _ = self._shift(after, before)
-        phi = inputs[0]
-        return (phi.like(phi.data + phi.dtype.type(base + shift)),)
-
-    def tangent(self, inputs: Fields, d_inputs: Fields) -> Fields:
-        _, after, before = self._both(inputs)
-        shift, area = self._shift(after, before)
-        d_phi, d_before = (field.data.astype(np.float64) for field in d_inputs)
-        change = np.sum(before.delta * d_before) - np.sum((after.delta + shift * after.slope) * d_phi)
-        return (d_inputs[0].like((d_phi + (change / area if area > 0 else 0.0)).astype(d_inputs[0].dtype)),)
-
-    def adjoint(self, inputs: Fields, outputs_bar: Fields) -> Fields:
-        _, after, before = self._both(inputs)
-        shift, area = self._shift(after, before)
-        bar = outputs_bar[0].data.astype(np.float64)
-        total = np.sum(bar) / area if area > 0 else 0.0
-        dtype = outputs_bar[0].dtype
-        phi_bar = bar - total * (after.delta + shift * after.slope)
-        return inputs[0].like(phi_bar.astype(dtype)), inputs[1].like((total * before.delta).astype(dtype))
-
-    def _both(self, inputs: Fields) -> tuple[float, _Smoothed, _Smoothed]:
-        """b, and both surfaces, the first raised by it."""
+    def work(self, *inputs: Field) -> Kept:
         for field in inputs:
             field.require(self.grid, Kind.CENTRES, "volume: surface")
-        after, before = (_Smoothed.of(field, self.solids) for field in inputs)
+        after, before = (Smoothed.of(field, self.solids) for field in inputs)
         base = self._base(inputs[0], after, before)
-        return base, (_Smoothed.of(inputs[0], self.solids, base) if base else after), before
+        if base:
+            after = Smoothed.of(inputs[0], self.solids, base)
+        return Kept(base, _shift(after, before), after, before)
 
-    def _base(self, phi: Field, after: _Smoothed, before: _Smoothed) -> float:
+    def forward_with(self, work: Kept, inputs: Fields) -> Fields:
+        phi = inputs[0]
+        return (phi.like(phi.data + phi.dtype.type(work.base + work.shift)),)
+
+    def tangent_with(self, work: Kept, inputs: Fields, d_inputs: Fields) -> Fields:
+        after, before = work.after, work.before
+        d_phi, d_before = (field.data.astype(np.float64) for field in d_inputs)
+        change = np.sum(before.delta * d_before[before.near]) - np.sum(
+            (after.delta + work.shift * after.slope) * d_phi[after.near]
+        )
+        return (d_inputs[0].like((d_phi + (change / after.area if after.area > 0 else 0.0)).astype(d_inputs[0].dtype)),)
+
+    def adjoint_with(self, work: Kept, inputs: Fields, outputs_bar: Fields) -> Fields:
+        after, before = work.after, work.before
+        bar = outputs_bar[0].data.astype(np.float64)
+        total = np.sum(bar) / after.area if after.area > 0 else 0.0
+        bar[after.near] -= total * (after.delta + work.shift * after.slope)
+        before_bar = before.spread(total * before.delta, bar.size)
+        dtype = outputs_bar[0].dtype
+        return inputs[0].like(bar.astype(dtype)), inputs[1].like(before_bar.astype(dtype))
+
+    def _base(self, phi: Field, after: Smoothed, before: Smoothed) -> float:
         """The root of V(phi + b) = V(before), by Newton steps kept within a bracket; 0 if one step is enough."""
-        wanted = float(np.sum(before.share))
-        if not after.delta.any() or wanted <= 0:
+        wanted = before.volume
+        if after.area == 0 or wanted <= 0:
             return 0.0
         far = float(sum(self.grid.size))
         low, high, base, now = -far, far, 0.0, after
         for step in range(_MOST_STEPS):
-            shift, _ = self._shift(now, before)
-            low, high = (base, high) if np.sum(now.share) > wanted else (low, base)
+            shift = _shift(now, before)
+            low, high = (base, high) if now.volume > wanted else (low, base)
             inside = shift != 0.0 and low < base + shift < high
             following = base + shift if inside else 0.5 * (low + high)
-            now = _Smoothed.of(phi, self.solids, following)
-            left = abs(float(np.sum(now.share)) - wanted)
+            now = Smoothed.of(phi, self.solids, following)
+            left = abs(now.volume - wanted)
             if step == 0 and inside and left <= _LEFT * wanted:
                 return 0.0
             base = following
@@ -115,8 +138,7 @@ class KeepVolume(Operator):
                 break
         return base
 
-    def _shift(self, after: _Smoothed, before: _Smoothed) -> tuple[float, float]:
-        """c, and the area of the surface in cells per metre; both zero without a surface."""
-        area = float(np.sum(after.delta))
-        lost = float(np.sum(after.share) - np.sum(before.share))
-        return (lost / area, area) if area > 0 else (0.0, 0.0)
+
+def _shift(after: Smoothed, before: Smoothed) -> float:
+    """c; zero without a surface."""
+    return (after.volume - before.volume) / after.area if after.area > 0 else 0.0

@@ -16,11 +16,13 @@ Affine part the velocity of moving bodies; not differentiated.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.operators.base import Fields, Operator
+from keyfluid.operators.base import Fields, SharedWork
 from keyfluid.operators.project import divergence
 from keyfluid.operators.wet import LEAST, Wet, beside_faces, to_cells
 from keyfluid.solids import Solids
@@ -28,33 +30,49 @@ from keyfluid.solvers.liquid import LiquidSolver
 from keyfluid.solvers.multigrid import SolveReport
 
 
-class ProjectLiquid(Operator):
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The matrix of a surface, the velocity with zero on walls and bodies' own on their faces, and its pressure."""
+
+    system: _System
+    v: Field
+    p: np.ndarray
+
+
+class ProjectLiquid(SharedWork[Solved]):
     """forward(velocity, surface) -> (velocity,); tolerance: relative residual of the solve."""
 
     def __init__(self, grid: Grid, solids: Solids | None = None, tolerance: float | None = None) -> None:
         self.grid, self.solids, self.tolerance = grid, solids, tolerance
         self.report = SolveReport(converged=True, iterations=0, residual=0.0)
 
-    def forward(self, *inputs: Field) -> Fields:
-        system, v = self._system(inputs)
+    def work(self, *inputs: Field) -> Solved:
+        velocity, surface = inputs
+        velocity.require(self.grid, Kind.FACES, "project: velocity")
+        surface.require(self.grid, Kind.CENTRES, "project: surface")
+        tolerance = self.tolerance or (1e-6 if velocity.dtype == np.float32 else 1e-11)
+        system = _System(Wet.of(surface, self.solids), tolerance)
+        body = 0.0 if self.solids is None else self.solids.motion.data
+        v = velocity.like(np.where(system.passable, velocity.data, body).astype(np.float64))
         p = system.pressure(v)
         self.report = system.report
-        return (system.corrected(v, p).astype(inputs[0].dtype),)
+        return Solved(system, v, p)
 
-    def tangent(self, inputs: Fields, d_inputs: Fields) -> Fields:
-        system, v = self._system(inputs)
+    def forward_with(self, work: Solved, inputs: Fields) -> Fields:
+        return (work.system.corrected(work.v, work.p).astype(inputs[0].dtype),)
+
+    def tangent_with(self, work: Solved, inputs: Fields, d_inputs: Fields) -> Fields:
+        system = work.system
         d_v, d_phi = (field.astype(np.float64) for field in d_inputs)
-        p = system.pressure(v)
         u = d_v.like(np.where(system.passable, d_v.data, 0.0))
-        for values, d_w, rise in zip(u.components(), system.weight_tangent(d_phi.array), system.rises(p)):
+        for values, d_w, rise in zip(u.components(), system.weight_tangent(d_phi.array), system.rises(work.p)):
             values -= d_w * rise
         return (system.corrected(u, system.pressure(u)).astype(inputs[0].dtype),)
 
-    def adjoint(self, inputs: Fields, outputs_bar: Fields) -> Fields:
-        system, v = self._system(inputs)
+    def adjoint_with(self, work: Solved, inputs: Fields, outputs_bar: Fields) -> Fields:
+        system, p = work.system, work.p
         g = outputs_bar[0].astype(np.float64)
         g = g.like(np.where(system.passable, g.data, 0.0))
-        p = system.pressure(v)
         weighted = Field.of(self.grid, Kind.FACES, *(w * c for w, c in zip(system.weights, g.components())))
         multiplier = system.pressure(weighted)
         v_bar = g.copy()
@@ -64,17 +82,6 @@ class ProjectLiquid(Operator):
             bars.append(-rise * values)
         phi_bar = Field.of(self.grid, Kind.CENTRES, system.weight_adjoint(bars))
         return v_bar.astype(inputs[0].dtype), phi_bar.astype(inputs[1].dtype)
-
-    def _system(self, inputs: Fields) -> tuple[_System, Field]:
-        """The matrix, and the velocity with zero on walls and bodies' own on their faces."""
-        velocity, surface = inputs
-        velocity.require(self.grid, Kind.FACES, "project: velocity")
-        surface.require(self.grid, Kind.CENTRES, "project: surface")
-        tolerance = self.tolerance or (1e-6 if velocity.dtype == np.float32 else 1e-11)
-        system = _System(Wet.of(surface, self.solids), tolerance)
-        body = 0.0 if self.solids is None else self.solids.motion.data
-        held = np.where(system.passable, velocity.data, body).astype(np.float64)
-        return system, velocity.like(held)
 
 
 class _System:

@@ -26,7 +26,7 @@ import numpy as np
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
-from keyfluid.operators.base import Fields, Operator
+from keyfluid.operators.base import Fields, SharedWork
 from keyfluid.operators.kernels import fast_marching
 
 
@@ -44,22 +44,20 @@ class Marched:
 
 
 @dataclass(frozen=True)
-class Redistance(Operator):
+class Redistance(SharedWork[Marched]):
     """forward(surface) -> (surface,), metres. A surface of one sign everywhere stays as it is."""
 
     grid: Grid
 
-    def forward(self, *inputs: Field) -> Fields:
-        (phi,) = inputs
-        marched = self.march(phi)
+    def forward_with(self, work: Marched, inputs: Fields) -> Fields:
+        (phi,), marched = inputs, work
         if marched.at_interface == 0:
             return (phi,)
         distance = np.where(marched.phi < 0, -marched.value, marched.value) * self.grid.spacing
         return (phi.like(distance.astype(phi.dtype)),)
 
-    def tangent(self, inputs: Fields, d_inputs: Fields) -> Fields:
-        (phi,), (d_phi,) = inputs, d_inputs
-        marched = self.march(phi)
+    def tangent_with(self, work: Marched, inputs: Fields, d_inputs: Fields) -> Fields:
+        (phi,), (d_phi,), marched = inputs, d_inputs, work
         if marched.at_interface == 0:
             return (d_phi,)
         d_out = np.zeros(phi.data.size)
@@ -70,9 +68,8 @@ class Redistance(Operator):
         )  # fmt: skip
         return (phi.like((d_out * self.grid.spacing).astype(phi.dtype)),)
 
-    def adjoint(self, inputs: Fields, outputs_bar: Fields) -> Fields:
-        (phi,), (out_bar,) = inputs, outputs_bar
-        marched = self.march(phi)
+    def adjoint_with(self, work: Marched, inputs: Fields, outputs_bar: Fields) -> Fields:
+        (phi,), (out_bar,), marched = inputs, outputs_bar, work
         if marched.at_interface == 0:
             return (out_bar,)
         phi_bar = np.zeros(phi.data.size)
@@ -82,8 +79,9 @@ class Redistance(Operator):
         )  # fmt: skip
         return (phi.like(phi_bar.astype(phi.dtype)),)
 
-    def march(self, phi: Field) -> Marched:
+    def work(self, *inputs: Field) -> Marched:
         """Distances and the order of the march; float64 whatever the field's precision."""
+        (phi,) = inputs
         phi.require(self.grid, Kind.CENTRES, "redistance: surface")
         phi.require_finite("redistance: surface")
         lead = 3 - self.grid.dim

@@ -24,7 +24,8 @@ def beside_faces(grid: Grid, values: np.ndarray, axis: int, outside: float | boo
     """Per face across an axis the centred values below and above it; `outside` beyond the box."""
     if grid.is_periodic(axis):
         return np.roll(values, 1, axis), values
-    padded = np.pad(values, [(1, 1) if a == axis else (0, 0) for a in range(grid.dim)], constant_values=outside)
+    padded = np.full([n + 2 * (a == axis) for a, n in enumerate(values.shape)], outside, values.dtype)
+    padded[tuple(slice(1, -1) if a == axis else slice(None) for a in range(grid.dim))] = values
     below = tuple(slice(None, -1) if a == axis else slice(None) for a in range(grid.dim))
     above = tuple(slice(1, None) if a == axis else slice(None) for a in range(grid.dim))
     return padded[below], padded[above]

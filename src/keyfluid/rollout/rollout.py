@@ -80,7 +80,12 @@ class Rollout:
         self.model = model
         self.first = first
         self.steps = steps
-        self.plan: MemoryPlan = plan_memory(steps, state_bytes(model.initial_state()), budget, control_bytes, bar_bytes)
+        one = state_bytes(model.initial_state())
+        self.plan: MemoryPlan = plan_memory(steps, one, budget, control_bytes, bar_bytes)
+        room = self.plan.total_bytes + steps * model.work_bytes
+        self._keep_work = model.work_bytes > 0 and self.plan.places >= steps and (budget is None or room <= budget)
+        if self._keep_work:
+            self.plan = plan_memory(steps, one, budget, control_bytes, bar_bytes + model.work_bytes)
         self._schedule = Schedule(steps, self.plan.places)
 
     @property
@@ -136,7 +141,7 @@ class Rollout:
             seen = Carriers()
             self.run(state, forcing, observe=seen)
             pushes.find(seen.velocities)
-        reversal = _Reversal(self.model, self._schedule, forcing, look, pushes)
+        reversal = _Reversal(self.model, self._schedule, forcing, look, pushes, self._keep_work)
         bars = reversal.whole(state, self.first, self.steps, self.plan.places, {})
         add_bars(bars, at_start)
         initial_bar = {name: bars[name] if name in bars else state[name].zeros_like() for name in state}
@@ -172,13 +177,15 @@ class _Pushes:
 
 @dataclass(frozen=True, eq=False)
 class _Reversal:
-    """The way back through the steps. look: an objective's derivative after a step; pushes: a path objective's."""
+    """The way back through the steps. look: an objective's derivative after a step; pushes: a path objective's;
+    keep_work: see Tape."""
 
     model: Model
     schedule: Schedule
     forcing: Forcing
     look: Callable[[int, State], Mapping[str, Field]]
     pushes: _Pushes
+    keep_work: bool
 
     def whole(self, state: State, first: int, count: int, places: int, bars: Bars) -> Bars:
         """Adjoint of the state before step `first`, given that of the state `count` steps later."""
@@ -199,7 +206,7 @@ class _Reversal:
         taken: list[tuple[int, Tape, Mapping[str, Field]]] = []
         like = state
         for step in range(first, first + count):
-            tape = Tape()
+            tape = Tape(self.keep_work)
             state = self.model.step(state, self.forcing.inputs(step), step, tape)
             taken.append((step, tape, self.look(step + 1, state)))
         self.pushes.find([tape.carrier for _, tape, _ in taken])

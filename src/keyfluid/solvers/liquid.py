@@ -78,7 +78,7 @@ class LiquidSolver:
             self._active.ravel(), shape, weights, wraps, numbers, self._cells, self._lower, self._links,
             seams, seam_links,
         )  # fmt: skip
-        self._seams = np.ascontiguousarray(seams[:, :crossing])
+        self._seams = seams[:, :crossing].copy()
         self._seam_links = seam_links[:crossing].copy()
         self._diagonal = diagonal.ravel()[self._cells]
         self._inverse = np.empty(self.count)
