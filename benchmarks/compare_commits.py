@@ -149,7 +149,7 @@ def compare(task: str, sides: tuple[Side, Side], rounds: int, threads: int) -> d
         row[f"{side.name}, s"] = "-" if one is None else round(one["seconds"], 3)
     first, second = quickest
     row["ratio"] = "-" if first is None or second is None else round(second["seconds"] / first["seconds"], 2)
-    for name in ("processor", "evaluations", *QUALITY):
+    for name in ("processor", "evaluations", *QUALITY) if task in OPTIMISATIONS else ():
         row[name] = " / ".join("-" if one is None or one.get(name) is None else f"{one[name]:.4g}" for one in quickest)
     return row
 
@@ -174,7 +174,8 @@ def main() -> None:
     rows = []
     for task in options.only:
         rows.append(compare(task, (first, second), options.rounds, options.threads))
-        print(table(rows[-1:]) if len(rows) == 1 else table(rows[-1:]).splitlines()[-1], flush=True)
+        same = len(rows) > 1 and rows[-1].keys() == rows[-2].keys()
+        print("\n".join(table(rows[-1:]).splitlines()[2 if same else 0 :]), flush=True)
     OUT.mkdir(exist_ok=True)
     path = OUT / f"compare_{first.commit}_{second.commit}.json".replace(" ", "_")
     path.write_text(json.dumps({"about": title, "commits": [first.commit, second.commit], "rows": rows}, indent=1))
