@@ -43,7 +43,6 @@ text = "SMOKE"
 fit = 0.85
 [control]
 method = "spectral"
-iterations = 60
 """
 
 BODIES = """

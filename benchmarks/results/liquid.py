@@ -4,6 +4,7 @@ marching    order of fast marching, and its speed beside scikit-fmm's (processor
 invariants  a level at rest, volume over 100 steps, a dam break beside Martin & Moyce 1952
 gradients   ten steps against central differences
 letters     a disk to a letter at 96^2 in 10 steps: clay and water, with and without sources; 30 steps
+waves       letters by winds and by waves of forces (method "spectral")
 target      the same letter by method "target", in one pass
 figures     figure 4: a clay drop to a cross, a ring and a figure, 50 x 23 x 50, 10 steps
 splash      figure 6: one and three droplets asked for after a splash, 30^3, 10 steps
@@ -179,6 +180,17 @@ def letters() -> None:
     print()
 
 
+def waves() -> None:
+    print("### A disk to a letter, 96^2, 10 steps, default settings: winds and waves\n\n" + HEAD)
+    less = chosen.pick([], [], ["domain.resolution=24", "control.iterations=3"])
+    for letter in chosen.pick("LRSGK", "LR", "L"):
+        for name, liquid in (("clay", CLAY), ("water", WATER)):
+            for method, by in (("adjoint", "winds"), ("spectral", "waves")):
+                text = LETTER.format(steps=10, liquid=liquid, control=f'method = "{method}"')
+                solve(f"{letter}, {name}, {by}", text.replace('text = "L"', f'text = "{letter}"'), less)
+    print()
+
+
 def target() -> None:
     print("### The letter L by method target, 96^2, 24 frames of 2 steps, gravity 9.81\n")
     scene = LETTER.format(steps=24, liquid="", control='method = "target"')
@@ -250,7 +262,7 @@ def motion() -> None:
 
 PARTS = {
     "marching": numerics.marching, "invariants": numerics.invariants, "gradients": numerics.gradients,
-    "letters": letters, "target": target, "figures": figures, "splash": splash, "motion": motion,
+    "letters": letters, "waves": waves, "target": target, "figures": figures, "splash": splash, "motion": motion,
 }  # fmt: skip
 
 

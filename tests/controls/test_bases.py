@@ -13,6 +13,7 @@ from keyfluid.controls import (
     FilteredForces,
     GaussianVortices,
     GaussianWinds,
+    LiftedForces,
     SpectralPotential,
     Timing,
     UpsampledPotential,
@@ -38,6 +39,7 @@ BASES = {
     "potential": lambda g: SpectralPotential(g, F64, falloff=0.5),
     "potential-band": lambda g: SpectralPotential(g, F64, 1.5),
     "forces": lambda g: FilteredForces(g, F64, 2.0),
+    "lifted": lambda g: LiftedForces(g, F64, 2.0, falloff=0.75),
     "upsampled": lambda g: UpsampledPotential(g, F64, 1.5),
 }
 
@@ -122,7 +124,7 @@ def test_a_band_carries_into_a_larger_one_exactly():
         np.testing.assert_allclose(large.force(large.carry(c, small)).data, small.force(c).data, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["dense", "dense-potential", "upsampled", "winds", "both", "forces"])
+@pytest.mark.parametrize("name", ["dense", "dense-potential", "upsampled", "winds", "both", "forces", "lifted"])
 def test_other_bases_carry_a_smooth_force_to_a_finer_grid(name):
     coarse, fine = Grid((24, 24)), Grid((48, 48))
     before, after = BASES[name](coarse), BASES[name](fine)

@@ -6,6 +6,7 @@ from keyfluid.controls.control import Control, ControlForcing
 from keyfluid.controls.dense import DenseForces, DensePotential
 from keyfluid.controls.filtered import FilteredForces
 from keyfluid.controls.gaussian import GaussianSources, GaussianVortices, GaussianWinds
+from keyfluid.controls.lifted import LiftedForces
 from keyfluid.controls.spectral import SpectralPotential
 from keyfluid.controls.timing import Timing
 from keyfluid.controls.upsampled import UpsampledPotential
@@ -21,6 +22,7 @@ __all__ = [
     "GaussianSources",
     "GaussianVortices",
     "GaussianWinds",
+    "LiftedForces",
     "SpectralPotential",
     "Timing",
     "UpsampledPotential",

@@ -11,6 +11,7 @@ class SearchDefaults:
     """Keys of [control] that depend on the fluid, and how its objective behaves.
 
     spacing, blur        metres; blur_word: what a width of the blur is called in labels
+    waves, few_waves     what "spectral" optimises; whether waves below a cutoff are enough in 2D too
     paths                of a cell along which it is carried at most; 0: by the grid
     coarse               halvings of the grid to begin with, at most
     own_gamma            the fluid has one gamma, whose widths are `blur`; other words of control.gamma are refused
@@ -20,6 +21,8 @@ class SearchDefaults:
     """
 
     spacing: float
+    waves: Literal["potential", "lifted"]
+    few_waves: bool
     time: Literal["step", "windows", "integrated"]
     tau: float
     iterations: int

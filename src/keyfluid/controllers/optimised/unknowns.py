@@ -16,6 +16,7 @@ from keyfluid.controls import (
     GaussianSources,
     GaussianVortices,
     GaussianWinds,
+    LiftedForces,
     SpectralPotential,
     Timing,
     UpsampledPotential,
@@ -56,6 +57,8 @@ def _basis(problem: Problem, settings: SearchNumbers, cutoff: float | None) -> B
     grid, dtype = problem.grid, problem.dtype
     if settings.basis == "potential":
         return SpectralPotential(grid, dtype, cutoff, falloff=max(settings.scaling - 1.0, -1.0))
+    if settings.basis == "lifted":
+        return LiftedForces(grid, dtype, cutoff, falloff=settings.scaling)
     if settings.basis == "forces":
         return FilteredForces(grid, dtype, cutoff)
     if settings.basis == "upsampled":
@@ -91,11 +94,18 @@ def first_guess(control: Control, problem: Problem, settings: SearchNumbers) -> 
     """
     vector = control.zeros()
     if settings.hold and problem.fluid.weight != 0:
-        lift = Field.zeros(problem.grid, Kind.FACES, problem.dtype)
-        lift.component(problem.up)[...] = problem.fluid.weight
-        forces = np.tile(nearest(control.basis, lift), (control.timing.steps, 1))
+        forces = np.tile(_lift(control.basis, problem), (control.timing.steps, 1))
         vector[: control.own] = control.timing.sets_of(forces).ravel()
     return vector
+
+
+def _lift(basis: Basis, problem: Problem) -> np.ndarray:
+    """The coefficients of a force that carries the fluid's weight, as near as the basis has it."""
+    if isinstance(basis, LiftedForces):
+        return basis.lift(problem.up, problem.fluid.weight)
+    lift = Field.zeros(problem.grid, Kind.FACES, problem.dtype)
+    lift.component(problem.up)[...] = problem.fluid.weight
+    return nearest(basis, lift)
 
 
 def nearest(basis: Basis, force: Field) -> np.ndarray:

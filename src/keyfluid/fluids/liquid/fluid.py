@@ -19,6 +19,9 @@ from keyfluid.problem import Fluid, Keyframe, Problem, SearchDefaults, TargetBod
 _MOST_CELLS = 40.0
 """Cells that liquid may cross in a step before it is no longer a simulation of anything."""
 
+_ITERATIONS = {False: 75, True: 35}
+"""Of each stage, by other methods and by "spectral", whose waves arrive sooner than winds."""
+
 _JUMP = 0.1
 """A liquid's objective jumps where cells become wet or dry, by about a tenth of a cell's share in it (a letter at 96^2:
 by 1.2e-4, with 900 cells wanted), and what jumps early is seen by every later keyframe; steps may go up by as much."""
@@ -87,7 +90,8 @@ class LiquidFluid(Fluid):
         asked = [key.target if key.mask is None else key.target * key.mask for key in keys]
         wet = sum(np.count_nonzero(target > 0.5) for target in asked) / max(len(asked), 1)
         return SearchDefaults(
-            spacing=2 * dx, time="step", tau=0.0, iterations=75, blur=(4 * dx, 2 * dx, dx), blur_word="w", shear=0.0,
+            spacing=2 * dx, waves="lifted", few_waves=True, time="step", tau=0.0,
+            iterations=_ITERATIONS[problem.method == "spectral"], blur=(4 * dx, 2 * dx, dx), blur_word="w", shear=0.0,
             paths=0, coarse=0, own_gamma=True, sources=True, shooting=False, guarded=False, trials=8,
             slack=_JUMP / max(wet, 1.0),
         )  # fmt: skip

@@ -89,7 +89,8 @@ class SmokeFluid(Fluid):
     def search(self, problem: Problem) -> SearchDefaults:
         dim, longest = problem.grid.dim, max(problem.grid.size)
         return SearchDefaults(
-            spacing=longest / (32 if dim == 2 else 8), time="integrated", tau=5e-5 if dim == 2 else 1e-5,
+            spacing=longest / (32 if dim == 2 else 8), waves="potential", few_waves=False, time="integrated",
+            tau=5e-5 if dim == 2 else 1e-5,
             iterations=120, blur=(0.04 * longest, 0.02 * longest, 0.0), blur_word="blur",
             shear=1.0 if dim == 2 else 3.0, paths={2: 4, 3: 2}[dim], coarse=max(problem.grid.cells).bit_length(),
             own_gamma=False, sources=False, shooting=True, guarded=True, trials=25, slack=0.0,

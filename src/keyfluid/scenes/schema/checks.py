@@ -13,7 +13,7 @@ from keyfluid.scenes.schema.liquid import LiquidInitial
 from keyfluid.scenes.schema.scene import MOST_TARGETS, KeyframeEntry, Scene, Source
 from keyfluid.scenes.schema.smoke import Initial
 
-LIQUID_METHODS = ("none", "adjoint", "target")
+LIQUID_METHODS = ("none", "adjoint", "spectral", "target")
 
 
 def check(scene: Scene) -> list[SceneError]:
