@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from liquid_cases import SCENE
 
+from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controls import LiftedForces
-from keyfluid.errors import SceneErrors
+from keyfluid.errors import SceneError, SceneErrors
 from keyfluid.grid import Grid
 from keyfluid.io.vdb import read_vdb
 from keyfluid.runs.run import resume, run
@@ -102,6 +103,12 @@ def test_the_letter_is_met_by_waves_in_half_of_the_evaluations():
         assert waves["keyframes"][0]["iou"] > winds["keyframes"][0]["iou"] - 0.01, liquid
         assert waves["evaluations"] <= 0.55 * winds["evaluations"], liquid
         assert abs(waves["liquid"]["volume_error"]) < 0.02
+
+
+def test_presets_for_smoke_are_refused():
+    problem = build(load_scene(LETTER.replace("<liquid>", ""), ["control.method=spectral", "control.preset=tang"]))
+    with pytest.raises(SceneError, match='control.preset: "tang" is for smoke; remove this key'):
+        SearchNumbers.of(problem)
 
 
 def test_a_lift_holds_the_liquid_exactly():

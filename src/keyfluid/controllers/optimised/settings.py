@@ -443,6 +443,9 @@ def _refuse(problem: Problem, gamma: str, schedule: str, sources: bool, start: s
     usual = problem.fluid.search(problem)
     if sources and not usual.sources:
         raise SceneError("control.sources", "only liquids support optimised sources; remove this key")
+    preset = getattr(problem.control, "preset", "keyfluid")
+    if preset != "keyfluid" and usual.own_gamma:
+        raise SceneError("control.preset", f'"{preset}" is for smoke; remove this key')
     if gamma != "auto" and usual.own_gamma:
         raise SceneError("control.gamma", "a liquid's gamma is 2 atan(x / w) / pi; give its widths w as `blur`")
     if far > 0 and usual.own_gamma:
