@@ -107,7 +107,7 @@ def test_the_letter_is_met_by_waves_in_half_of_the_evaluations():
 
 def test_presets_for_smoke_are_refused():
     problem = build(load_scene(LETTER.replace("<liquid>", ""), ["control.method=spectral", "control.preset=tang"]))
-    with pytest.raises(SceneError, match='control.preset: "tang" is for smoke; remove this key'):
+    with pytest.raises(SceneError, match=r'control\.preset: "tang" is for smoke; remove this key'):
         SearchNumbers.of(problem)
 
 
