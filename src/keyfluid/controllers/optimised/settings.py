@@ -93,7 +93,7 @@ class OptimisedSettings(Table):
     iterations: Annotated[int, whole(1, 1_000_000)] | None = Field(
         default=None,
         description="of the optimiser, at most, in each stage, half as many on coarser grids; default 120, of a "
-        "liquid 75, by waves 35 (presets: the paper's)",
+        "liquid 75 (by waves 35; presets: the paper's)",
     )
     tau: Annotated[float, number(at_least=0, at_most=1)] | None = Field(
         default=None,
