@@ -119,11 +119,10 @@ def do(task: str, threads: int, small: bool) -> dict[str, Any]:
     if task in EVALUATIONS:
         from liquid import CLAY, FIGURE, KEYS, LETTER, WATER
 
-        by_winds = 'method = "adjoint"'
         if task == "clay 50x23x50":
             return _evaluation(FIGURE.format(key=KEYS["cross"]), threads)
         liquid = CLAY if task.startswith("clay") else WATER
-        return _evaluation(LETTER.format(steps=10, liquid=liquid, control=by_winds), threads)
+        return _evaluation(LETTER.format(steps=10, liquid=liquid, control='method = "adjoint"'), threads)
     from _spectral_common import ball, letter
     from _spectral_solid import scene_of
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from keyfluid.controls.basis import Basis
 from keyfluid.controls.filtered import FilteredForces
+from keyfluid.controls.spectral import falling_off
 from keyfluid.fields import Field
 from keyfluid.grid import Grid
 
@@ -49,8 +50,7 @@ class LiftedForces:
 
     def scales(self) -> np.ndarray | None:
         """(k / k_1)^-falloff, k_1 the longest wave; 1 for uniform forces."""
-        lowest = np.pi / max(self.grid.size)
-        waves = [np.maximum(part.wavenumber() / lowest, 1.0).ravel() ** -self.falloff for part in self._waves.parts]
+        waves = falling_off(self._waves.parts, self.falloff)
         return np.concatenate([*waves, np.ones(self.grid.dim)]).astype(self.dtype)
 
     def carry(self, coefficients: np.ndarray, before: Basis) -> np.ndarray:

@@ -92,9 +92,7 @@ class SpectralPotential:
         """(k / k_1)^-falloff, k_1 the longest wave; 1 for uniform forces."""
         if self.falloff == 0:
             return None
-        lowest = np.pi / max(self.grid.size)
-        scales = [np.maximum(part.wavenumber() / lowest, 1.0).ravel() ** -self.falloff for part in self.parts]
-        return np.concatenate([*scales, np.ones(len(self._means))]).astype(self.dtype)
+        return np.concatenate([*falling_off(self.parts, self.falloff), np.ones(len(self._means))]).astype(self.dtype)
 
     def carry(self, coefficients: np.ndarray, before: Basis) -> np.ndarray:
         """The same waves, from a basis with a lower cutoff or of a coarser grid of the same domain."""
@@ -103,6 +101,12 @@ class SpectralPotential:
         cut = coefficients.size - means
         waves = carry_waves(coefficients[:cut], before.parts, self.parts, self.dtype)
         return np.concatenate([waves, coefficients[cut:]])
+
+
+def falling_off(parts: Sequence[Component], falloff: float) -> list[np.ndarray]:
+    """(k / k_1)^-falloff of each part's waves, k_1 the longest wave that the domain's longest side holds."""
+    lowest = np.pi / max(parts[0].grid.size)
+    return [np.maximum(part.wavenumber() / lowest, 1.0).ravel() ** -falloff for part in parts]
 
 
 def carry_waves(

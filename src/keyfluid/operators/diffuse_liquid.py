@@ -93,9 +93,8 @@ class DiffuseLiquid(SharedWork[list[_Component]]):
             for step in (1, -1):
                 stands = np.roll(held, step, along)
                 if not periodic:
-                    stands[tuple((0 if step == 1 else -1) if a == along else slice(None) for a in range(grid.dim))] = (
-                        False
-                    )
+                    end = tuple((0 if step == 1 else -1) if a == along else slice(None) for a in range(grid.dim))
+                    stands[end] = False
                 shift += number * stands
                 if self.solids is not None:
                     dragged = dragged + number * stands * np.roll(body, step, along)

@@ -41,7 +41,7 @@ class Smoothed:
 
     @classmethod
     def of(cls, surface: Field, solids: Solids | None, raised: float = 0.0) -> Smoothed:
-        """Of the level set with `raised` metres added."""
+        """The numbers of a level set after `raised` metres are added to it."""
         width = _HALF_WIDTH * surface.grid.spacing
         s = (surface.data.astype(np.float64) + raised) / width
         fluid = True if solids is None else solids.fluid.ravel()
@@ -52,12 +52,6 @@ class Smoothed:
         share = 0.5 * (1.0 - s[near] - sine / np.pi)
         delta = 0.5 * (1.0 + np.cos(angle)) / width
         return cls(float(deep + np.sum(share)), float(np.sum(delta)), near, delta, -0.5 * np.pi * sine / width**2)
-
-    def spread(self, values: np.ndarray, size: int) -> np.ndarray:
-        """Values of the cells near the surface, zero in all others."""
-        out = np.zeros(size)
-        out[self.near] = values
-        return out
 
 
 @dataclass(frozen=True)
@@ -113,7 +107,8 @@ class KeepVolume(SharedWork[Kept]):
         bar = outputs_bar[0].data.astype(np.float64)
         total = np.sum(bar) / after.area if after.area > 0 else 0.0
         bar[after.near] -= total * (after.delta + work.shift * after.slope)
-        before_bar = before.spread(total * before.delta, bar.size)
+        before_bar = np.zeros(bar.size)
+        before_bar[before.near] = total * before.delta
         dtype = outputs_bar[0].dtype
         return inputs[0].like(bar.astype(dtype)), inputs[1].like(before_bar.astype(dtype))
 

@@ -19,8 +19,8 @@ from keyfluid.problem import Fluid, Keyframe, Problem, SearchDefaults, TargetBod
 _MOST_CELLS = 40.0
 """Cells that liquid may cross in a step before it is no longer a simulation of anything."""
 
-_ITERATIONS = {False: 75, True: 35}
-"""Of each stage, by other methods and by "spectral", whose waves arrive sooner than winds."""
+_ITERATIONS, _BY_WAVES = 75, 35
+"""Iterations of a stage, and of one in method "spectral": waves need fewer than winds."""
 
 _JUMP = 0.1
 """A liquid's objective jumps where cells become wet or dry, by about a tenth of a cell's share in it (a letter at 96^2:
@@ -91,9 +91,9 @@ class LiquidFluid(Fluid):
         wet = sum(np.count_nonzero(target > 0.5) for target in asked) / max(len(asked), 1)
         return SearchDefaults(
             spacing=2 * dx, waves="lifted", few_waves=True, time="step", tau=0.0,
-            iterations=_ITERATIONS[problem.method == "spectral"], blur=(4 * dx, 2 * dx, dx), blur_word="w", shear=0.0,
-            paths=0, coarse=0, own_gamma=True, sources=True, shooting=False, guarded=False, trials=8,
-            slack=_JUMP / max(wet, 1.0),
+            iterations=_BY_WAVES if problem.method == "spectral" else _ITERATIONS, blur=(4 * dx, 2 * dx, dx),
+            blur_word="w", shear=0.0, paths=0, coarse=0, own_gamma=True, sources=True, shooting=False, guarded=False,
+            trials=8, slack=_JUMP / max(wet, 1.0),
         )  # fmt: skip
 
     def cells_crossed(self, problem: Problem, speed: float, dt: float, time: float) -> float:
