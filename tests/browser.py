@@ -105,7 +105,8 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call("Page.navigate", url=page if isinstance(page, str) else page.absolute().as_uri())
         self.until("document.readyState === 'complete' && location.href !== 'about:blank'")
-        self.until("[...document.images].every(image => image.complete)")
+        # Lazy pictures below the window are not fetched, so they never are complete.
+        self.until("[...document.images].every(image => image.complete || image.loading === 'lazy')")
 
     def ask(self, expression: str) -> Any:
         """The value of a JavaScript expression in the page; promises are awaited."""

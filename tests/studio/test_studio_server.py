@@ -7,6 +7,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,8 @@ def test_odd_bytes_on_the_wire(tmp_path: Path) -> None:
         with studio.socket("events") as page:
             assert page.protocol.extensions == []
             page.recv()
-            page.send("x" * (2 << 20))
+            with suppress(ConnectionClosedError):  # the studio may hang up before all of it is sent
+                page.send("x" * (2 << 20))
             with pytest.raises(ConnectionClosedError):
                 page.recv(timeout=20)
         assert studio.get("hello")["warm"]

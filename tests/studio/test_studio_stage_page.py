@@ -277,7 +277,7 @@ def test_unpacked_arrays_are_those_that_were_packed() -> None:
 
 def test_a_drag_in_the_editor_changes_the_file_and_keeps_its_comments(studio: RunningStudio, browser: Browser) -> None:
     path = write_scene(studio, name="edited")
-    browser.ask(f"window.stage.leave(); location.hash = '#/editor?path={path}'")
+    browser.ask(f"window.stage?.leave(); location.hash = '#/editor?path={path}'")
     browser.until("document.querySelector(\"[data-id='keyframe[0]'][role=option]\")")
     browser.until("document.querySelector('[data-id=view-flat] canvas')")
     found = browser.ask(
