@@ -299,8 +299,8 @@ def test_runs_that_can_not_be_followed(solved, tmp_path, told):
     result = json.loads((tmp_path / "open" / "result.json").read_text())
     (tmp_path / "open" / "result.json").write_text(json.dumps({**result, "status": "stopped"}))
     for name, why in (
-        ("free", 'is a run of method "none"; give a run that steers smoke to keyframes'),
-        ("pond", "is a run of liquid; give a run of smoke"),
+        ("free", 'is a run of method "none"; give a run that steers to keyframes'),
+        ("pond", 'is a run of method "none"; give a run that steers to keyframes'),
         ("open", "is not finished; finish it first: keyfluid resume"),
         ("bare", 'has kept no frames (output.keep = "scene")'),
         ("nowhere", "holds no run"),

@@ -57,4 +57,5 @@ def test_defaults_of_liquids():
     assert "default {:g}, {:g} and {:g} cells".format(*(width / cell for width in found.blur)) in said("blur")
     assert said("time").endswith(f'of a liquid "{found.time}"')
     assert found.coarse == 0
-    assert "none for liquids" in said("coarse")
+    assert said("coarse").endswith('of a liquid one by "spectral", else none')
+    assert f"default 0, of a liquid {found.ahead}" in said("ahead")

@@ -128,8 +128,8 @@ def test_threads_and_stops_change_no_bit(tidy, tmp_path):
 
 def test_a_film_made_from_a_keyframe_on_is_that_made_in_one_go():
     problem = build(load_scene(scene(3), ["smoke.buoyancy=2.0"]))
-    whole = list(simulate(problem, JoinedForces(), 12))
-    parts = list(simulate(problem, JoinedForces(), 12, after=(6, whole[6].state)))
+    whole = list(simulate(problem, JoinedForces(1), 12))
+    parts = list(simulate(problem, JoinedForces(1), 12, after=(6, whole[6].state)))
     assert [record.index for record in whole] == list(range(13))
     assert whole[6].numbers["gathered"] > 0.5
     for one, other in zip(whole[7:], parts, strict=True):

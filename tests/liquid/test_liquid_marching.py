@@ -76,6 +76,58 @@ def test_periodic_sides_are_crossed():
     np.testing.assert_array_equal(np.roll(found.array, 5, 0), moved.array)
 
 
+def solved_again(grid, phi, marched, place):
+    """The distance of the cell at a place of the order, from cells before it, by the rules of fast_marching.py."""
+    rank = np.empty(marched.order.size, int)
+    rank[marched.order] = np.arange(rank.size)
+    shape, periodic = grid.cells, [grid.is_periodic(a) for a in range(grid.dim)]
+    rank, value = rank.reshape(shape), marched.value.reshape(shape)
+    cell = np.unravel_index(marched.order[place], shape)
+
+    def beside(at, axis, step):
+        moved = at[axis] + step
+        if not 0 <= moved < shape[axis] and not periodic[axis]:
+            return None
+        return (*at[:axis], moved % shape[axis], *at[axis + 1 :])
+
+    terms = []
+    for axis in range(grid.dim):
+        known = [(value[m], step, m) for step in (-1, 1) if (m := beside(cell, axis, step)) and rank[m] < place]
+        if known:
+            x, step, m = min(known)
+            behind = beside(m, axis, step)
+            terms.append((x, 1.0))
+            if behind and rank[behind] < max(rank[m], marched.at_interface):
+                y = value[behind] * (1 if (phi[behind] < 0) == (phi[cell] < 0) else -1)
+                if y < x:
+                    terms[-1] = ((4 * x - y) / 3, 2.25)
+    terms.sort()
+    for used in range(1, len(terms) + 1):
+        t, q = np.array(terms[:used]).T
+        root = np.roots([q.sum(), -2 * (q * t).sum(), (q * t * t).sum() - 1]).real.max()
+        if used == len(terms) or root <= terms[used][0]:
+            return root
+    raise AssertionError("a cell with no neighbour before it")
+
+
+@pytest.mark.parametrize(
+    ("cells", "sides"), [((14, 11), "walls"), ((12, 9), ["periodic", "walls"]), ((7, 6, 8), ["walls", "periodic"] * 2)]
+)
+def test_every_cell_solves_the_equation_from_the_nearest_before_it(cells, sides):
+    """What is kept between two visits of a cell is the same as looking at all its neighbours when it is accepted."""
+    grid = Grid(cells, boundary=sides[: len(cells)] if isinstance(sides, list) else sides)
+    rng = np.random.default_rng(7)
+    phi = Field.from_function(grid, Kind.CENTRES, stretched(box))
+    phi = phi.like(phi.data + 0.3 * grid.spacing * rng.normal(size=phi.data.size))
+    marched = Redistance(grid).work(phi)
+    assert sorted(marched.order) == list(range(phi.data.size))
+    beyond = range(marched.at_interface, phi.data.size)
+    assert len(beyond) > 0.2 * phi.data.size
+    distances = marched.value[marched.order[marched.at_interface :]]
+    assert np.all(np.diff(distances) >= 0)
+    np.testing.assert_allclose(distances, [solved_again(grid, phi.array, marched, p) for p in beyond], rtol=1e-10)
+
+
 def test_the_derivative_of_a_whole_march():
     grid = Grid((24, 20))
     rng = np.random.default_rng(3)

@@ -174,6 +174,14 @@ BAD = {
     "smoke too": (["smoke.buoyancy=1.0"], "liquid: stands beside [smoke]"),
     "open": (["domain.boundary=open"], 'a liquid needs "walls" or "periodic"'),
     "match": (["keyframe[0].mass=match"], "can't be thinned"),
+    "more than there is": (
+        ["keyframe[0].mass=keep", "keyframe[0].size=[0.6, 0.5]", "keyframe[0].mask.shape=box"],
+        "keyframe[0].mask: in this region the keyframe has 0.16 m^2 of liquid, and there are only 0.1257 m^2 in all",
+    ),
+    "nowhere": (
+        ["keyframe[0].mask.shape=disk", "keyframe[0].mask.radius=0.1", "keyframe[0].mask.center=[3.0, 0.3]"],
+        "keyframe[0].mask: holds no cell of the domain",
+    ),
 }
 
 

@@ -111,3 +111,23 @@ def test_mass_of_single_precision_is_summed_in_double():
     assert mass_of(np.full((300, 300), 0.1, dtype=np.float32), 0.5) == pytest.approx(
         90000 * float(np.float32(0.1)) * 0.25, rel=1e-12
     )
+
+
+class _Jumping(Ball):
+    """A ball whose mass jumps by a share once it is larger than a size, as a mesh with surfaces inside does."""
+
+    share = 5e-4
+
+    def rasterize(self, shape, spacing, placement, time=0.0):
+        drawn = super().rasterize(shape, spacing, placement, time)
+        return drawn * (1 + self.share) if placement.scale > 2.0 else drawn
+
+
+def test_a_mass_within_a_jump_gets_the_nearest_size():
+    at = mass_of(Ball(0.1).rasterize((64, 64), 1 / 64, Placement(scale=2.0)), 1 / 64)
+    found = resize_to_mass(_Jumping(0.1), Placement(), (64, 64), 1 / 64, at * (1 + 2e-4))
+    assert found.scale == pytest.approx(2.0, rel=1e-6)
+    wide = _Jumping(0.1)
+    wide.share = 0.1
+    with pytest.raises(KeyfluidError, match="no size of the shape"):
+        resize_to_mass(wide, Placement(), (64, 64), 1 / 64, at * 1.05)

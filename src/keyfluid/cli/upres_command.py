@@ -25,7 +25,7 @@ from keyfluid.cli.run_commands import (
 
 
 def upres(
-    folder: Annotated[Path, typer.Argument(help="The folder of a finished run of smoke.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="The folder of a finished run.", show_default=False)],
     factor: Annotated[
         int | None,
         typer.Option("--factor", min=1, max=64, help="Cells per axis, times the run's; default 4, or as in [upres]."),

@@ -61,6 +61,11 @@ class Timing:
             rows.append(tuple((k, row[k]) for k in sorted(row) if row[k] != 0.0))
         return tuple(rows)
 
+    @property
+    def controlled(self) -> range:
+        """The steps of the simulation that are controlled."""
+        return range(self.first, self.first + self.steps)
+
     def row(self, step: int) -> Row:
         """The weights of a step of the simulation; none outside the controlled ones."""
         return self.rows[step - self.first] if 0 <= step - self.first < self.steps else ()

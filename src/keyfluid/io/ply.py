@@ -28,15 +28,22 @@ def ply_bytes(points: Mapping[str, np.ndarray], comments: Mapping[str, object] |
     return ("\n".join(header) + "\n").encode("ascii") + table.tobytes()
 
 
-def mesh_bytes(vertices: np.ndarray, triangles: np.ndarray, comments: Mapping[str, object] | None = None) -> bytes:
-    """A file's content: vertices (n, 3), triangles (m, 3) as numbers of vertices."""
+def mesh_bytes(
+    vertices: np.ndarray,
+    triangles: np.ndarray,
+    comments: Mapping[str, object] | None = None,
+    velocities: np.ndarray | None = None,
+) -> bytes:
+    """A file's content: vertices (n, 3), triangles (m, 3) as numbers of vertices, velocities (n, 3) of vertices."""
     faces = np.empty(len(triangles), [("count", "u1"), ("corners", "<i4", 3)])
     faces["count"], faces["corners"] = 3, triangles
+    names = ["x", "y", "z"] if velocities is None else ["x", "y", "z", "vx", "vy", "vz"]
+    table = vertices if velocities is None else np.concatenate([vertices, velocities], axis=1)
     header = ["ply", "format binary_little_endian 1.0"]
     header += [f"comment {name} {value}" for name, value in (comments or {}).items()]
-    header += [f"element vertex {len(vertices)}", *(f"property float {axis}" for axis in "xyz")]
+    header += [f"element vertex {len(vertices)}", *(f"property float {name}" for name in names)]
     header += [f"element face {len(triangles)}", "property list uchar int vertex_indices", "end_header"]
-    return ("\n".join(header) + "\n").encode("ascii") + vertices.astype("<f4").tobytes() + faces.tobytes()
+    return ("\n".join(header) + "\n").encode("ascii") + table.astype("<f4").tobytes() + faces.tobytes()
 
 
 def read_ply(path: Path) -> dict[str, np.ndarray]:

@@ -14,7 +14,7 @@ sources, negative where liquid grows. Observers see what the surface is carried 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,7 @@ from keyfluid.grid import Grid
 from keyfluid.models.model import Model, SolidsOverTime
 from keyfluid.models.operation import Operation, Role
 from keyfluid.operators.advect import Advect
+from keyfluid.operators.base import Operator
 from keyfluid.operators.diffuse_liquid import DiffuseLiquid
 from keyfluid.operators.extrapolate import ExtrapolateVelocity, IntoBodies
 from keyfluid.operators.force import AddConstant, AddRate, Inflow
@@ -32,6 +33,7 @@ from keyfluid.operators.keep_volume import KeepVolume, Remember
 from keyfluid.operators.pour import Pour
 from keyfluid.operators.project_liquid import ProjectLiquid
 from keyfluid.operators.redistance import Redistance
+from keyfluid.solvers.liquid import MANY
 
 LIQUID_ORDER = ("source", "gravity", "diffuse", "wind", "project", "extrapolate", "advect", "redistance")
 MCNAMARA_LIQUID_ORDER = ("source", "wind", "advect", "diffuse", "gravity", "project", "extrapolate", "redistance")
@@ -59,7 +61,10 @@ class LiquidOptions:
 
     gravity: m/s^2 per axis; viscosity: m^2/s; order and interpolation: of the advection of the surface
     (operators/advect.py), the velocity goes linearly; keep_volume: what carrying and redistancing lose or gain is
-    given back (operators/keep_volume.py); sequence: the parts of a step in order; tolerance: of pressure and viscosity.
+    given back (operators/keep_volume.py); sequence: the parts of a step in order; tolerance: of pressure and viscosity;
+    guide: makes, for the seconds that a step begins and ends at, what is done to velocity and surface before the
+    velocity is projected, None: nothing; keep_near: makes, for the second that a step ends at, what is done to the
+    surface after redistancing.
     """
 
     dtype: np.typing.DTypeLike = np.float32
@@ -72,6 +77,8 @@ class LiquidOptions:
     keep_volume: bool = True
     sequence: tuple[str, ...] = LIQUID_ORDER
     tolerance: float | None = None
+    guide: Callable[[float, float], Operator | None] | None = None
+    keep_near: Callable[[float], Operator | None] | None = None
 
 
 class Liquid(Model):
@@ -86,16 +93,18 @@ class Liquid(Model):
             )
         super().__init__(grid, dt, options.dtype, (SURFACE,), nothing=max(grid.size))
         self.options, self.solids = options, options.solids
-        self.varies = callable(options.solids) or bool(options.taps)
+        self.varies = (
+            callable(options.solids) or bool(options.taps) or options.guide is not None or options.keep_near is not None
+        )
         self.work_bytes = self._work_bytes()
         self._carry_surface = Advect(grid, self.dt, options.order, "own", options.interpolation)
         self._carry_velocity = Advect(grid, self.dt, options.order, "own", "linear")
 
     def _work_bytes(self) -> int:
         """Marched distances and their order; layers, weights and velocity of each face; a matrix of all cells for the
-        pressure, and one of each component for viscosity."""
-        matrix = 61
-        march, faces, pressure = 24, self.grid.dim * (8 + 24 + 8 + 3), 24 + matrix
+        pressure, and one of each component for viscosity; a large one has multigrid's levels."""
+        matrix = 61 if self.grid.count <= MANY else 180
+        march, faces, pressure = 22, self.grid.dim * (6 + 8 + 8 + 1), 16 + matrix
         bodies = 16 if self.solids is not None else 0
         viscosity = self.grid.dim * (2 + bodies + matrix) if self.options.viscosity > 0 else 0
         return self.grid.count * (march + faces + pressure + viscosity)
@@ -116,7 +125,10 @@ class Liquid(Model):
             "wind": [Operation("force", AddRate(self.dt), ("velocity", "force"), moving)],
             "gravity": [],
             "diffuse": [],
-            "project": [Operation("project", ProjectLiquid(self.grid, solids, tolerance), both, moving)],
+            "project": [
+                *self._guide(index),
+                Operation("project", ProjectLiquid(self.grid, solids, tolerance), both, moving),
+            ],
             "extrapolate": [Operation("extrapolate", ExtrapolateVelocity(self.grid, solids), both, moving)],
             "advect": [
                 Operation("advect surface", self._carry_surface, (SURFACE, "velocity"), still, Role.CARRY),
@@ -132,11 +144,19 @@ class Liquid(Model):
             parts["diffuse"] = [Operation("diffuse", diffuse, both, moving)]
         if solids is not None:
             parts["redistance"].insert(0, Operation("into bodies", IntoBodies(solids), still, still))
+        near = options.keep_near((index + 1) * self.dt) if options.keep_near is not None else None
+        if near is not None:
+            parts["redistance"].append(Operation("keep near", near, still, still))
         if options.keep_volume:
             parts["advect"].insert(0, Operation("remember", Remember(self.grid), still, (_BEFORE,)))
             keep = KeepVolume(self.grid, solids)
             parts["redistance"].append(Operation("keep volume", keep, (SURFACE, _BEFORE), still))
         return [operation for name in options.sequence for operation in parts[name]]
+
+    def _guide(self, index: int) -> list[Operation]:
+        guide = self.options.guide
+        operator = guide(index * self.dt, (index + 1) * self.dt) if guide is not None else None
+        return [] if operator is None else [Operation("guide", operator, ("velocity", SURFACE), ("velocity",))]
 
     def _sources(self, index: int) -> list[Operation]:
         still = (SURFACE,)

@@ -21,6 +21,8 @@ from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.operators.base import Fields, SharedWork
+from keyfluid.operators.box import box_of
+from keyfluid.operators.kernels import wet as kernels
 from keyfluid.operators.wet import Wet
 from keyfluid.solids import Solids
 from keyfluid.solvers.liquid import LiquidSolver
@@ -42,7 +44,7 @@ class _Component:
         right = values.astype(np.float64)
         if moving:
             right += self.dragged
-        solved, _ = self.solver.solve(np.where(self.wet, right, 0.0))
+        solved, _ = self.solver.solve(right)
         return np.where(self.wet, solved, np.where(self.held, self.body if moving else 0.0, values))
 
 
@@ -81,23 +83,16 @@ class DiffuseLiquid(SharedWork[list[_Component]]):
         return out
 
     def _component(self, axis: int, wet: Wet, tolerance: float) -> _Component:
-        grid, number = self.grid, self.number
-        faces, held = wet.faces[axis], ~wet.free[axis]
-        body: np.ndarray | float = 0.0
-        if self.solids is not None:
-            body = np.where(held, self.solids.motion.component(axis), 0.0)
-        wraps = [grid.is_periodic(a) for a in range(grid.dim)]
-        shift = np.ones(held.shape)
-        dragged: np.ndarray | float = 0.0
-        for along, periodic in enumerate(wraps):
-            for step in (1, -1):
-                stands = np.roll(held, step, along)
-                if not periodic:
-                    end = tuple((0 if step == 1 else -1) if a == along else slice(None) for a in range(grid.dim))
-                    stands[end] = False
-                shift += number * stands
-                if self.solids is not None:
-                    dragged = dragged + number * stands * np.roll(body, step, along)
-        links = [np.full(held.shape, number) for _ in wraps]
+        faces, held = wet.components(wet.faces)[axis], ~wet.components(wet.free)[axis]
+        body = np.zeros(held.shape) if self.solids is None else self.solids.motion.component(axis).astype(np.float64)
+        shift, dragged = np.empty(held.shape), np.empty(held.shape)
+        kernels.held_neighbours(
+            faces.ravel(), held.ravel(), body.ravel(), *box_of(self.grid, held.shape), self.number, shift.ravel(),
+            dragged.ravel(),
+        )  # fmt: skip
+        links = [np.broadcast_to(self.number, held.shape)] * self.grid.dim
+        wraps = [self.grid.is_periodic(along) for along in range(self.grid.dim)]
         solver = LiquidSolver(faces, links, shift, wraps, tolerance, "viscosity")
+        if self.solids is None:
+            return _Component(solver, faces, held, 0.0, 0.0)
         return _Component(solver, faces, held, body, dragged)

@@ -20,6 +20,7 @@ import numpy as np
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.operators.base import Fields, LinearOperator, SharedWork
+from keyfluid.operators.box import CellBox, box_of
 from keyfluid.operators.kernels import layers
 from keyfluid.operators.wet import Wet
 from keyfluid.solids import Solids
@@ -27,33 +28,30 @@ from keyfluid.solids import Solids
 
 @dataclass(frozen=True, eq=False)
 class Layers:
-    """The layers around known values of one array."""
+    """The layers around known values of one array: places to fill in order, and the sides that each is filled from."""
 
-    layer: np.ndarray
+    box: CellBox
+    known: np.ndarray
+    sources: np.ndarray
     order: np.ndarray
-    shape: np.ndarray
-    wraps: np.ndarray
 
     @classmethod
     def around(cls, grid: Grid, known: np.ndarray, blocked: np.ndarray) -> Layers:
-        lead = 3 - grid.dim
-        shape = np.array([1] * lead + list(known.shape), np.int64)
-        wraps = np.array([False] * lead + [grid.is_periodic(axis) for axis in range(grid.dim)])
-        layer = np.where(blocked, layers.BLOCKED, np.where(known, 0, layers.UNKNOWN)).astype(np.int32).ravel()
-        order = np.empty(layer.size, np.int32)
-        count = layers.find_layers(layer, shape, wraps, order)
-        return cls(layer, order[:count], shape, wraps)
+        box = box_of(grid, known.shape)
+        sources, order = np.empty(known.size, np.uint8), np.empty(known.size, np.int32)
+        count = layers.find_layers(known.ravel(), blocked.ravel(), *box, sources, order)
+        return cls(box, known, sources, order[:count])
 
     def fill(self, values: np.ndarray) -> np.ndarray:
         """The values that were reached; unreached and blocked ones are zero."""
-        flat = np.where(self.layer == 0, values.ravel(), 0.0).astype(np.float64)
-        layers.fill(flat, self.layer, self.shape, self.wraps, self.order, self.order.size)
+        flat = np.where(self.known, values, 0.0).astype(np.float64).ravel()
+        layers.fill(flat, *self.box, self.sources, self.order)
         return flat.reshape(values.shape)
 
     def fill_adjoint(self, bars: np.ndarray) -> np.ndarray:
-        flat = np.where(self.layer >= 0, bars.ravel(), 0.0).astype(np.float64)
-        layers.fill_adjoint(flat, self.layer, self.shape, self.wraps, self.order, self.order.size)
-        return flat.reshape(bars.shape)
+        flat = bars.astype(np.float64).ravel()
+        layers.fill_adjoint(flat, *self.box, self.sources, self.order)
+        return np.where(self.known, flat.reshape(bars.shape), 0.0)
 
 
 class ExtrapolateVelocity(SharedWork[list[Layers]]):
@@ -83,7 +81,8 @@ class ExtrapolateVelocity(SharedWork[list[Layers]]):
         v.require(self.grid, Kind.FACES, "extrapolate: velocity")
         surface.require(self.grid, Kind.CENTRES, "extrapolate: surface")
         wet = Wet.of(surface, self.solids)
-        return [Layers.around(self.grid, wet.faces[a], ~wet.free[a]) for a in range(self.grid.dim)]
+        faces, blocked = wet.components(wet.faces), wet.components(~wet.free)
+        return [Layers.around(self.grid, *both) for both in zip(faces, blocked)]
 
 
 class IntoBodies(LinearOperator):

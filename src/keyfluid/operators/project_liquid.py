@@ -23,8 +23,9 @@ import numpy as np
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.operators.base import Fields, SharedWork
+from keyfluid.operators.kernels import wet as kernels
 from keyfluid.operators.project import divergence
-from keyfluid.operators.wet import LEAST, Wet, beside_faces, to_cells
+from keyfluid.operators.wet import LEAST, Wet, across
 from keyfluid.solids import Solids
 from keyfluid.solvers.liquid import LiquidSolver
 from keyfluid.solvers.multigrid import SolveReport
@@ -51,9 +52,9 @@ class ProjectLiquid(SharedWork[Solved]):
         velocity.require(self.grid, Kind.FACES, "project: velocity")
         surface.require(self.grid, Kind.CENTRES, "project: surface")
         tolerance = self.tolerance or (1e-6 if velocity.dtype == np.float32 else 1e-11)
-        system = _System(Wet.of(surface, self.solids), tolerance)
+        system = _System(surface, self.solids, tolerance)
         body = 0.0 if self.solids is None else self.solids.motion.data
-        v = velocity.like(np.where(system.passable, velocity.data, body).astype(np.float64))
+        v = velocity.like(np.where(system.wet.free, velocity.data, body).astype(np.float64))
         p = system.pressure(v)
         self.report = system.report
         return Solved(system, v, p)
@@ -63,45 +64,46 @@ class ProjectLiquid(SharedWork[Solved]):
 
     def tangent_with(self, work: Solved, inputs: Fields, d_inputs: Fields) -> Fields:
         system = work.system
-        d_v, d_phi = (field.astype(np.float64) for field in d_inputs)
-        u = d_v.like(np.where(system.passable, d_v.data, 0.0))
-        for values, d_w, rise in zip(u.components(), system.weight_tangent(d_phi.array), system.rises(work.p)):
-            values -= d_w * rise
+        d_v, d_phi = (field.data.astype(np.float64) for field in d_inputs)
+        u = work.v.like(np.where(system.wet.free, d_v, 0.0))
+        u.data[system.crossed] -= system.weight_tangent(d_phi) * system.rises(work.p)[system.crossed]
         return (system.corrected(u, system.pressure(u)).astype(inputs[0].dtype),)
 
     def adjoint_with(self, work: Solved, inputs: Fields, outputs_bar: Fields) -> Fields:
-        system, p = work.system, work.p
-        g = outputs_bar[0].astype(np.float64)
-        g = g.like(np.where(system.passable, g.data, 0.0))
-        weighted = Field.of(self.grid, Kind.FACES, *(w * c for w, c in zip(system.weights, g.components())))
-        multiplier = system.pressure(weighted)
-        v_bar = g.copy()
-        bars = []
-        for values, rise, push, wet in zip(v_bar.components(), system.rises(p), system.rises(multiplier), system.faces):
-            values -= np.where(wet, push, 0.0)
-            bars.append(-rise * values)
-        phi_bar = Field.of(self.grid, Kind.CENTRES, system.weight_adjoint(bars))
-        return v_bar.astype(inputs[0].dtype), phi_bar.astype(inputs[1].dtype)
+        system = work.system
+        g = np.where(system.wet.free, outputs_bar[0].data.astype(np.float64), 0.0)
+        multiplier = system.pressure(work.v.like(system.weights * g))
+        v_bar = g - np.where(system.wet.faces, system.rises(multiplier), 0.0)
+        weights_bar = -system.rises(work.p)[system.crossed] * v_bar[system.crossed]
+        phi_bar = system.weight_adjoint(weights_bar)
+        return inputs[0].like(v_bar.astype(inputs[0].dtype)), inputs[1].like(phi_bar.astype(inputs[1].dtype))
 
 
 class _System:
-    """The weights W and the matrix G0^T W G0 of one surface."""
+    """The weights W, flat over all faces, and the matrix G0^T W G0 of one surface. `crossed` are the faces that it
+    crosses: there W depends on phi in the cells below and above."""
 
-    def __init__(self, wet: Wet, tolerance: float) -> None:
-        self.grid, self.wet = wet.grid, wet
-        self.faces = wet.faces
-        self.passable = np.concatenate([free.ravel() for free in wet.free])
-        self.weights: list[np.ndarray] = []
-        self._crossing: list[tuple[np.ndarray, np.ndarray]] = []
-        links, shift = [], np.zeros(self.grid.cells)
-        for axis in range(self.grid.dim):
-            weight = self._weight(axis)
-            self.weights.append(weight)
-            links.append(self._links(weight, axis))
-            below, above = beside_faces(self.grid, wet.cells, axis, False)
-            shift += to_cells(self.grid, weight * (below & ~above), weight * (above & ~below), axis)
+    def __init__(self, surface: Field, solids: Solids | None, tolerance: float) -> None:
+        self.grid, self.wet = surface.grid, Wet.of(surface, solids)
+        wet, cells = self.wet.cells.ravel(), self.grid.count
+        phi = surface.data.astype(np.float64)
+        self.weights = np.empty(self.wet.faces.size)
+        links, shift = np.empty((self.grid.dim, *self.grid.cells)), np.zeros(self.grid.cells)
+        found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        for axis, link in zip(across(self.grid), links):
+            faces = self.wet.faces[axis.part]
+            crossed, beside = np.empty(faces.size, np.int32), np.empty((2, faces.size), np.int32)
+            slopes = np.empty((2, faces.size))
+            count = kernels.weigh_faces(
+                wet, phi, faces, *axis.sizes, LEAST, self.weights[axis.part], link.reshape(cells), shift.reshape(cells),
+                crossed, beside, slopes,
+            )  # fmt: skip
+            found.append((crossed[:count] + axis.part.start, beside[:, :count], slopes[:, :count]))
+        self.crossed = np.concatenate([crossed for crossed, _, _ in found])
+        self._beside = np.concatenate([beside for _, beside, _ in found], axis=1)
+        self._slopes = np.concatenate([slopes for _, _, slopes in found], axis=1)
         wraps = [self.grid.is_periodic(axis) for axis in range(self.grid.dim)]
-        self.solver = LiquidSolver(wet.cells, links, shift, wraps, tolerance, "pressure")
+        self.solver = LiquidSolver(self.wet.cells, list(links), shift, wraps, tolerance, "pressure")
         self.report = SolveReport(converged=True, iterations=0, residual=0.0)
 
     def pressure(self, v: Field) -> np.ndarray:
@@ -109,56 +111,21 @@ class _System:
         p, self.report = self.solver.solve(-divergence(v))
         return p
 
-    def rises(self, p: np.ndarray) -> list[np.ndarray]:
+    def rises(self, p: np.ndarray) -> np.ndarray:
         """G0 p, where p is zero in the air."""
-        found = []
-        for axis in range(self.grid.dim):
-            below, above = beside_faces(self.grid, p, axis, 0.0)
-            found.append(above - below)
+        found = np.empty(self.weights.size)
+        for axis in across(self.grid):
+            kernels.rises(p.ravel(), *axis.sizes, found[axis.part])
         return found
 
     def corrected(self, v: Field, p: np.ndarray) -> Field:
         """v - W G0 p."""
-        out = v.copy()
-        for values, weight, rise in zip(out.components(), self.weights, self.rises(p)):
-            values -= weight * rise
-        return out
+        return v.like(v.data - self.weights * self.rises(p))
 
-    def weight_tangent(self, d_phi: np.ndarray) -> list[np.ndarray]:
-        """d_W for a change of phi."""
-        found = []
-        for axis, (by_below, by_above) in enumerate(self._crossing):
-            below, above = beside_faces(self.grid, d_phi, axis, 0.0)
-            found.append(by_below * below + by_above * above)
-        return found
+    def weight_tangent(self, d_phi: np.ndarray) -> np.ndarray:
+        """d_W of the crossed faces for a change of phi."""
+        return np.sum(self._slopes * d_phi[self._beside], axis=0)
 
-    def weight_adjoint(self, weight_bars: list[np.ndarray]) -> np.ndarray:
+    def weight_adjoint(self, weights_bar: np.ndarray) -> np.ndarray:
         """Its transpose."""
-        total = np.zeros(self.grid.cells)
-        for axis, (bar, (by_below, by_above)) in enumerate(zip(weight_bars, self._crossing)):
-            total += to_cells(self.grid, by_below * bar, by_above * bar, axis)
-        return total
-
-    def _weight(self, axis: int) -> np.ndarray:
-        """W on the faces across an axis; keeps its derivatives by phi below and above."""
-        grid, wet = self.grid, self.wet
-        below, above = beside_faces(grid, wet.cells, axis, False)
-        low, high = beside_faces(grid, wet.phi, axis, np.inf)
-        free, both = wet.free[axis], below & above
-        crossed = (below ^ above) & free & np.isfinite(low) & np.isfinite(high)
-        inside, outside = np.where(below, low, high), np.where(below, high, low)
-        inside = np.where(crossed, inside, -1.0)
-        outside = np.where(crossed, np.maximum(outside, 0.0), 0.0)
-        steep = 1.0 - outside / inside
-        within = crossed & (steep < 1.0 / LEAST)
-        by_inside = np.where(within, outside / (inside * inside), 0.0)
-        by_outside = np.where(within & (outside > 0), -1.0 / inside, 0.0)
-        self._crossing.append((np.where(below, by_inside, by_outside), np.where(below, by_outside, by_inside)))
-        plain = both | ((below ^ above) & ~crossed)
-        return np.where(free, np.where(crossed, np.minimum(steep, 1.0 / LEAST), plain.astype(np.float64)), 0.0)
-
-    def _links(self, weight: np.ndarray, axis: int) -> np.ndarray:
-        """From faces to links between a cell and the next."""
-        if self.grid.is_periodic(axis):
-            return np.roll(weight, -1, axis)
-        return weight[tuple(slice(1, None) if a == axis else slice(None) for a in range(self.grid.dim))]
+        return np.bincount(self._beside.ravel(), (self._slopes * weights_bar).ravel(), self.grid.count)

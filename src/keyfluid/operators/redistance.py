@@ -27,18 +27,18 @@ import numpy as np
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.operators.base import Fields, SharedWork
+from keyfluid.operators.box import CellBox, box_of
 from keyfluid.operators.kernels import fast_marching
 
 
 @dataclass(frozen=True, eq=False)
 class Marched:
-    """What a march found: absolute distances in cells, ranks, order, and how many cells lie at the interface."""
+    """What a march found: absolute distances in cells, which neighbours they came from, the order, and how many cells
+    lie at the interface."""
 
     phi: np.ndarray
-    shape: np.ndarray
-    sides: np.ndarray
     value: np.ndarray
-    rank: np.ndarray
+    chosen: np.ndarray
     order: np.ndarray
     at_interface: int
 
@@ -63,8 +63,7 @@ class Redistance(SharedWork[Marched]):
         d_out = np.zeros(phi.data.size)
         given = d_phi.data.astype(np.float64) / self.grid.spacing
         fast_marching.march_tangent(
-            marched.phi, given, marched.shape, marched.sides, marched.value, marched.rank, marched.order,
-            marched.at_interface, d_out,
+            marched.phi, given, *self._box, marched.value, marched.chosen, marched.order, marched.at_interface, d_out,
         )  # fmt: skip
         return (phi.like((d_out * self.grid.spacing).astype(phi.dtype)),)
 
@@ -74,8 +73,8 @@ class Redistance(SharedWork[Marched]):
             return (out_bar,)
         phi_bar = np.zeros(phi.data.size)
         fast_marching.march_adjoint(
-            marched.phi, marched.shape, marched.sides, marched.value, marched.rank, marched.order,
-            marched.at_interface, out_bar.data.astype(np.float64), phi_bar,
+            marched.phi, *self._box, marched.value, marched.chosen, marched.order, marched.at_interface,
+            out_bar.data.astype(np.float64), phi_bar,
         )  # fmt: skip
         return (phi.like(phi_bar.astype(phi.dtype)),)
 
@@ -84,11 +83,12 @@ class Redistance(SharedWork[Marched]):
         (phi,) = inputs
         phi.require(self.grid, Kind.CENTRES, "redistance: surface")
         phi.require_finite("redistance: surface")
-        lead = 3 - self.grid.dim
-        shape = np.array([1] * lead + list(self.grid.cells), np.int64)
-        sides = np.array([False] * lead + [self.grid.is_periodic(a) for a in range(self.grid.dim)])
         given = phi.data.astype(np.float64) / self.grid.spacing
         value = np.empty(given.size)
-        rank, order = np.empty(given.size, np.int32), np.empty(given.size, np.int32)
-        found = fast_marching.march(given, shape, sides, value, rank, order)
-        return Marched(given, shape, sides, value, rank, order, int(found))
+        chosen, order = np.empty(given.size, np.uint16), np.empty(given.size, np.int32)
+        found = fast_marching.march(given, *self._box, value, chosen, order)
+        return Marched(given, value, chosen, order, int(found))
+
+    @property
+    def _box(self) -> CellBox:
+        return box_of(self.grid, self.grid.cells)

@@ -34,6 +34,7 @@ from keyfluid.operators.force import AddConstant, AddRate, Inflow
 from keyfluid.operators.gather import Gather
 from keyfluid.operators.glow import Glow
 from keyfluid.operators.guide import Guide
+from keyfluid.operators.guide_liquid import GuideLiquid, KeepNear, SurfacePull
 from keyfluid.operators.heat import Heat
 from keyfluid.operators.keep_volume import KeepVolume, Remember
 from keyfluid.operators.long_waves import LongWaves
@@ -111,6 +112,14 @@ def _guide(at: Setting, strength: float, taper: bool) -> tuple[Operator, Fields]
     """Towards the waves of another field; short waves stay."""
     waves = LongWaves(at.grid, 0.26 / at.grid.spacing, at.dtype, taper)
     return Guide(waves, waves.of(at.field(Kind.FACES)), strength), (at.field(Kind.FACES),)
+
+
+def _guide_liquid(at: Setting) -> tuple[Operator, Fields]:
+    """Towards another velocity and another surface, some of which is within the dead zone, with some spray."""
+    dx = at.grid.spacing
+    pull = SurfacePull(dead=0.1 * dx, most=1.5 * dx, firm=0.7, soft=0.2)
+    guide = GuideLiquid(at.field(Kind.FACES), dx * _surface(at), 1.2 * dx, pull, 0.8, 0.5, at.solids)
+    return guide, (at.field(Kind.FACES), dx * _surface(at))
 
 
 def _carry_smoke(at: Setting) -> Operator:
@@ -238,6 +247,8 @@ FORWARD_ONLY: dict[str, Builder] = {
         Gather(at.grid, at.field(Kind.CENTRES), at.field(Kind.FACES), 0.4 * at.grid.spacing**2, 1.0),
         (at.field(Kind.CENTRES),),
     ),
+    "guide liquid": _guide_liquid,
+    "keep near": lambda at: (KeepNear(_surface(at), 0.4), (_surface(at),)),
     "take back": lambda at: (TakeBack(at.grid, 0.6), tuple(_not_negative(at.field(Kind.CENTRES)) for _ in range(3))),
     "carry smoke": lambda at: (_carry_smoke(at), (at.field(Kind.CENTRES), at.field(Kind.FACES))),
 }

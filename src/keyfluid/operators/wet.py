@@ -8,52 +8,59 @@ Where the surface crosses the way between two cells, the share of it that is wet
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
+from keyfluid.operators.kernels import wet as kernels
 from keyfluid.solids import Solids, free_faces
 
 LEAST = 0.01
 """Smallest share of a way that counts as wet: keeps the pressure matrix from growing without bound."""
 
 
-def beside_faces(grid: Grid, values: np.ndarray, axis: int, outside: float | bool) -> tuple[np.ndarray, np.ndarray]:
-    """Per face across an axis the centred values below and above it; `outside` beyond the box."""
-    if grid.is_periodic(axis):
-        return np.roll(values, 1, axis), values
-    padded = np.full([n + 2 * (a == axis) for a, n in enumerate(values.shape)], outside, values.dtype)
-    padded[tuple(slice(1, -1) if a == axis else slice(None) for a in range(grid.dim))] = values
-    below = tuple(slice(None, -1) if a == axis else slice(None) for a in range(grid.dim))
-    above = tuple(slice(1, None) if a == axis else slice(None) for a in range(grid.dim))
-    return padded[below], padded[above]
+class Across(NamedTuple):
+    """The faces across one axis: where they lie in a flat buffer of all, and the box as kernels/wet.py sees it."""
+
+    part: slice
+    outer: int
+    n: int
+    inner: int
+    wraps: bool
+
+    @property
+    def sizes(self) -> tuple[int, int, int, bool]:
+        return self.outer, self.n, self.inner, self.wraps
 
 
-def to_cells(grid: Grid, below: np.ndarray, above: np.ndarray, axis: int) -> np.ndarray:
-    """Transpose of `beside_faces`: what faces give to the cells below and above them, summed."""
-    if grid.is_periodic(axis):
-        return np.roll(below, -1, axis) + above
-    inner_low = tuple(slice(1, None) if a == axis else slice(None) for a in range(grid.dim))
-    inner_high = tuple(slice(None, -1) if a == axis else slice(None) for a in range(grid.dim))
-    return below[inner_low] + above[inner_high]
+@lru_cache(maxsize=32)
+def across(grid: Grid) -> tuple[Across, ...]:
+    """Axis by axis."""
+    return tuple(
+        Across(part, math.prod(grid.cells[:axis]), n, math.prod(grid.cells[axis + 1 :]), grid.is_periodic(axis))
+        for axis, (n, part) in enumerate(zip(grid.cells, grid.layout(Kind.FACES).parts))
+    )
 
 
-def passable(grid: Grid, solids: Solids | None) -> np.ndarray:
-    """Flat bool per face: not on a wall and not part of a body."""
-    return solids.free if solids is not None else free_faces(grid, np.zeros(grid.cells, bool))
+@lru_cache(maxsize=32)
+def _inside_walls(grid: Grid) -> np.ndarray:
+    return free_faces(grid, np.zeros(grid.cells, bool))
 
 
 @dataclass(frozen=True, eq=False)
 class Wet:
-    """The wet cells, and per axis the wet faces with both or one of their cells wet."""
+    """The wet cells; of all faces, as flat arrays, which fluid may pass (not on a wall, not part of a body), and which
+    of those are wet."""
 
     grid: Grid
-    phi: np.ndarray
     cells: np.ndarray
-    free: list[np.ndarray]
-    faces: list[np.ndarray]
+    free: np.ndarray
+    faces: np.ndarray
 
     @classmethod
     def of(cls, surface: Field, solids: Solids | None) -> Wet:
@@ -61,11 +68,13 @@ class Wet:
         cells = surface.array < 0
         if solids is not None:
             cells = cells & solids.fluid
-        flat = passable(grid, solids)
-        layout = grid.layout(Kind.FACES)
-        free = [flat[part].reshape(shape) for part, shape in zip(layout.parts, layout.shapes)]
-        faces = []
-        for axis in range(grid.dim):
-            below, above = beside_faces(grid, cells, axis, False)
-            faces.append((below | above) & free[axis])
-        return cls(grid, surface.array.astype(np.float64), cells, free, faces)
+        free = solids.free if solids is not None else _inside_walls(grid)
+        faces = np.empty(free.size, bool)
+        for axis in across(grid):
+            kernels.wet_faces(cells.ravel(), free[axis.part], *axis.sizes, faces[axis.part])
+        return cls(grid, cells, free, faces)
+
+    def components(self, faces: np.ndarray) -> list[np.ndarray]:
+        """A flat array of all faces, cut into shaped views, one per axis."""
+        layout = self.grid.layout(Kind.FACES)
+        return [faces[part].reshape(shape) for part, shape in zip(layout.parts, layout.shapes)]

@@ -11,10 +11,12 @@ class SearchDefaults:
     """Keys of [control] that depend on the fluid, and how its objective behaves.
 
     spacing, blur        metres; blur_word: what a width of the blur is called in labels
-    waves, few_waves     what "spectral" optimises; whether waves below a cutoff are enough in 2D too
+    waves, cutoff        what "spectral" optimises; waves along the longest side up to which; None: all
     paths                of a cell along which it is carried at most; 0: by the grid
     coarse               halvings of the grid to begin with, at most
+    coarse_share         of the iterations, on coarser grids
     own_gamma            the fluid has one gamma, whose widths are `blur`; other words of control.gamma are refused
+    ahead                frames that a window of a sequence looks beyond its end
     sources, shooting    whether control.sources and schedule = "shooting" can be used
     guarded              whether a search refuses to begin with a speed that makes no sense
     trials, slack        of the line search; slack: by how much the objective may jump (optimise/lbfgs.py)
@@ -22,7 +24,7 @@ class SearchDefaults:
 
     spacing: float
     waves: Literal["potential", "lifted"]
-    few_waves: bool
+    cutoff: float | None
     time: Literal["step", "windows", "integrated"]
     tau: float
     iterations: int
@@ -31,6 +33,8 @@ class SearchDefaults:
     shear: float
     paths: int
     coarse: int
+    coarse_share: float
+    ahead: int
     own_gamma: bool
     sources: bool
     shooting: bool

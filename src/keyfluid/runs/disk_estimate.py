@@ -38,10 +38,10 @@ _LEAF, _NODES = 140.0, 10_000.0
 _FILM, _STILLS, _FORCE_MAPS = 0.02, 4.0, 6.5
 """Bytes per pixel: of a film's frame, of strip and report, and of the report's maps of forces."""
 
-_CROSSING = 140.0
-"""Bytes of a surface mesh for each edge of the grid that it cuts."""
+_CROSSING = 184.0
+"""Bytes of a surface mesh, velocities included, for each edge of the grid that it cuts."""
 
-_USD = 3.0
+_USD = 2.3
 """Bytes of a mesh and its velocities in USD, as text, over those of its PLY file."""
 
 
@@ -57,6 +57,17 @@ def disk_bytes(problem: BuiltScene, plan: Plan, steps: float) -> int:
     if problem.fluid.mesh and problem.grid.dim == 3:
         total += frames * _mesh(problem) * (1 + (_USD if output.usd else 0))
     return round(total)
+
+
+def frame_in_memory(problem: BuiltScene, steps: float) -> int:
+    """Bytes of one frame of a run without a folder: state, mean force, and the velocities of its steps."""
+    grid, item = problem.grid, problem.dtype.itemsize
+    faces = 1.0
+    if problem.keyframes and problem.method not in _NO_FORCE:
+        faces += 1
+    if problem.keeps_carriers and problem.method != "particles":
+        faces += steps
+    return round(item * (len(problem.carried) * grid.count + faces * grid.value_count(Kind.FACES)))
 
 
 def _fields(problem: BuiltScene, steps: float) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from keyfluid.controllers.method import Plan
 from keyfluid.runs.busy import busy
-from keyfluid.runs.disk_estimate import disk_bytes
+from keyfluid.runs.disk_estimate import disk_bytes, frame_in_memory
 from keyfluid.scenes.build.problem import BuiltScene
 
 _COMPILATION = {"none": 30, "target": 30, "particles": 40, "guided": 30, "adjoint": 60, "spectral": 60, "spacetime": 60}
@@ -27,11 +27,12 @@ class Estimate:
         return f"about {size_words(self.memory)} of memory, {size_words(self.disk)} on disk, {time_words(self.seconds)}"
 
 
-def estimate(problem: BuiltScene, plan: Plan, seconds: float) -> Estimate:
-    """seconds: as measured (expected.py)."""
+def estimate(problem: BuiltScene, plan: Plan, seconds: float, in_memory: bool = False) -> Estimate:
+    """seconds: as measured (expected.py); in_memory: of a run without a folder, which keeps all frames."""
     steps = problem.steps_per_frame or likely_steps(problem)
+    kept = (problem.frames + 1) * frame_in_memory(problem, plan.steps or steps) if in_memory else 0
     return Estimate(
-        problem.memory_estimate_bytes + plan.memory_bytes,
+        problem.memory_estimate_bytes + plan.memory_bytes + kept,
         disk_bytes(problem, plan, steps),
         seconds,
     )

@@ -13,6 +13,7 @@ from keyfluid.io.run.run_folder import RunFolder
 from keyfluid.problem import Problem
 from keyfluid.scenes import Scene, load_scene, scene_from
 from keyfluid.scenes.build.memory import make_grid
+from keyfluid.scenes.schema.checks import upres_keys
 from keyfluid.scenes.schema.load import dump_data
 from keyfluid.scenes.schema.upres import Upres
 
@@ -38,6 +39,8 @@ def upres_scene(
     _require_solved(place, solved)
     table = solved.upres or Upres()
     factor, polish = factor or table.factor, table.polish if polish is None else polish
+    for fault in upres_keys(solved.fluid, table.model_copy(update={"polish": polish})):
+        raise fault
     path = str(place.path.absolute())
     data = dump_data(solved)
     for name in _ONLY_SEARCHED:
@@ -46,11 +49,11 @@ def upres_scene(
     data["domain"]["size"] = list(make_grid(solved).size)  # whole cells of the run, and so of the film
     data["domain"]["resolution"] = factor * solved.domain.resolution
     before = solved.time.steps_per_frame
-    steps = table.steps or (before if before == "auto" else int(before) * -(-factor // 2))
+    steps = table.steps or (before if before == "auto" else int(before) * -(-factor // solved.fluid.stride))
     data["time"]["steps_per_frame"] = steps
     for name in ("vorticity", "buoyancy"):
         if getattr(table, name) is not None:
-            data["smoke"][name] = getattr(table, name)
+            data[solved.fluid.table][name] = getattr(table, name)
     data["control"] = _polished(path, solved, table, polish, steps) if polish else _guided(path, table)
     return scene_from(data, None, overrides)
 
@@ -71,11 +74,9 @@ def solved_scores(problem: Problem) -> list[KeyScore]:
 
 def _require_solved(place: RunFolder, solved: Scene) -> None:
     method = solved.control.method
-    if not solved.fluid.reusable:
-        raise KeyfluidError(f"{place.path}: is a run of {solved.fluid.table}; give a run of smoke")
     if method in ("none", "guided") or not solved.keyframe:
         what = f'method "{method}"' if method in ("none", "guided") else "a scene without keyframes"
-        raise KeyfluidError(f"{place.path}: is a run of {what}; give a run that steers smoke to keyframes")
+        raise KeyfluidError(f"{place.path}: is a run of {what}; give a run that steers to keyframes")
     if place.finished is None:
         raise KeyfluidError(f"{place.path}: is not finished; finish it first: keyfluid resume {place.path}")
     place.require_frames()

@@ -12,9 +12,7 @@ import numpy as np
 
 from keyfluid.io.usd import Asset, Prim, Samples, encode, layer_text
 from keyfluid.runs.frames import Frame, Frames
-from keyfluid.runs.mesh_files import surface_mesh
-from keyfluid.runs.pictures import centred
-from keyfluid.runs.vdb_files import turn_of
+from keyfluid.runs.mesh_files import moving_mesh, surface_mesh
 from keyfluid.scenes.build.problem import BuiltScene
 
 MOST_INLINE = 200_000
@@ -82,32 +80,18 @@ _UNITS = {"metersPerUnit": 1, "upAxis": "Y"}
 
 def mesh_values(problem: BuiltScene, frame: Frame) -> dict[str, np.ndarray]:
     """The attributes of a frame's mesh, in the axes of files."""
-    vertices, triangles = surface_mesh(problem, frame)
-    turn = turn_of(problem)
-    velocities = velocity_at(problem, frame, vertices) @ turn.T
-    points = (vertices @ turn.T).astype(np.float32)
+    points, triangles, velocities = moving_mesh(problem, frame)
     none = np.zeros((1, 3))
     values = (
         np.full(len(triangles), 3),
         triangles.ravel(),
         points,
-        velocities.astype(np.float32),
+        velocities,
         np.concatenate([points.min(axis=0)[None], points.max(axis=0)[None]])
         if len(points)
         else np.vstack([none, none]),
     )
     return dict(zip(_ATTRIBUTES, values))
-
-
-def velocity_at(problem: BuiltScene, frame: Frame, points: np.ndarray) -> np.ndarray:
-    """Metres per second at points of the domain, linear between cell centres."""
-    from scipy.ndimage import map_coordinates
-
-    where = points.T / problem.grid.spacing - 0.5
-    parts = [
-        map_coordinates(part.astype(np.float64), where, order=1, mode="nearest") for part in centred(frame.velocity)
-    ]
-    return np.stack(parts, axis=-1)
 
 
 def usd_frame(problem: BuiltScene, frame: Frame) -> int:

@@ -7,7 +7,8 @@ frame. Of a liquid `surface`, a level set, in place of densities. 2D is a slab o
 The centre of cell i lies at (i + 1/2) dx; `output.up` turns the transform and the vectors about x.
 
 Active are the voxels with smoke above `output.threshold`; of vectors and colours also those that share a face with one,
-which interpolation towards the outline reads, and in a liquid those inside it and in the band of its level set.
+which interpolation towards the outline reads, and in a liquid those inside it and in the band of its level set, where
+the velocity is that of the nearest liquid (file_velocity.py).
 `output.grids` chooses among the kinds of grids. Velocities are metres per second, a half width is three voxels.
 """
 
@@ -21,6 +22,7 @@ from keyfluid.fields import Field
 from keyfluid.io.vdb import VdbGrid, cell_transform, write_vdb
 from keyfluid.io.vdb.grid import MetadataValue
 from keyfluid.render.colour import parse_colour
+from keyfluid.runs.file_velocity import file_velocity
 from keyfluid.runs.frames import Frame
 from keyfluid.runs.pictures import centred, colour_of
 from keyfluid.scenes.build.problem import BuiltScene
@@ -90,7 +92,9 @@ def grids_of(problem: BuiltScene, frame: Frame) -> list[VdbGrid]:
             found.append(("colour", colour))
     if frame.temperature is not None:
         found.append(("temperature", fog("temperature", frame.temperature, float(frame.temperature.max()))))
-    found += [("velocity", vectors(name, frame.velocity)) for name in _VELOCITY[output.names]]
+    if output.grids is None or "velocity" in output.grids:
+        moving = file_velocity(problem, frame)
+        found += [("velocity", vectors(name, moving)) for name in _VELOCITY[output.names]]
     if frame.force is not None:
         found.append(("force", vectors("force", frame.force)))
     targets = [key.target for key in problem.keyframes if key.frame == frame.index]

@@ -11,6 +11,9 @@ from keyfluid.shapes.placement import Placement
 from keyfluid.shapes.source import DensitySource
 
 TOLERANCE = 1e-6
+_JUMP = 1e-3
+"""By how much the mass of a drawn shape may jump as its size changes: a mesh whose parts overlap has surfaces inside,
+where a sample changes sides. Within a jump no size is nearer than its two ends."""
 _MOST_STEPS = 40
 
 
@@ -47,7 +50,8 @@ def resize_to_mass(
     mass: float,
     time: float = 0.0,
 ) -> Placement:
-    """The placement, scaled about its centre, whose density (peak 1) has this mass, to a relative 1e-6.
+    """The placement, scaled about its centre, whose density (peak 1) has this mass, to a relative 1e-6, or as near
+    as one can be where the mass jumps.
 
     A body well inside the domain has mass ~ scale^d, so the steps are those of a secant in logarithms, kept
     between a scale known to be too small and one known to be too large.
@@ -61,10 +65,12 @@ def resize_to_mass(
     low, high = 0.0, np.inf
     slope = float(dimension)
     previous: tuple[float, float] | None = None
+    nearest = (np.inf, scale)
     for _ in range(_MOST_STEPS):
         found = mass_of(source.rasterize(shape, spacing, replace(placement, scale=scale), time), spacing)
         if found > 0 and abs(found / mass - 1) <= TOLERANCE:
             return replace(placement, scale=scale)
+        nearest = min(nearest, (abs(found / mass - 1), scale))
         if found < mass:
             low = scale
         else:
@@ -82,6 +88,8 @@ def resize_to_mass(
         if not low < guess < high:
             guess = 0.5 * (low + high) if np.isfinite(high) else 2 * scale
         scale = min(guess, largest)
+    if nearest[0] <= _JUMP:
+        return replace(placement, scale=nearest[1])
     raise KeyfluidError(f"no size of the shape has a mass of {mass:.4g}; the nearest found was {found:.4g}")
 
 

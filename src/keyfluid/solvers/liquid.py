@@ -39,20 +39,20 @@ class LiquidSolver:
         self.tolerance, self._what = tolerance, what
         self._active = active
         self.count = int(np.count_nonzero(active))
-        inner = [link * (active & np.roll(active, -1, axis)) for axis, link in enumerate(links)]
-        for axis, wraps in enumerate(periodic):
-            if not wraps:
-                inner[axis][tuple(-1 if a == axis else slice(None) for a in range(active.ndim))] = 0.0
         self._multigrid = None
         if self.count > MANY:
+            inner = [link * (active & np.roll(active, -1, axis)) for axis, link in enumerate(links)]
+            for axis, wraps in enumerate(periodic):
+                if not wraps:
+                    inner[axis][tuple(-1 if a == axis else slice(None) for a in range(active.ndim))] = 0.0
             self._multigrid = MultigridPCG(active, inner, shift, periodic, np.float64, tolerance, 200)
         elif self.count:
-            self._set_up(inner, shift, periodic)
+            self._set_up(links, shift, periodic)
 
     def solve(self, b: np.ndarray) -> tuple[np.ndarray, SolveReport]:
-        """x, zero where nothing is active, and how the solve ended."""
+        """x, zero where nothing is active, and how the solve ended; b counts only in active cells."""
         if self._multigrid is not None:
-            x, report = self._multigrid.solve(b)
+            x, report = self._multigrid.solve(np.where(self._active, b, 0.0))
         elif self.count == 0:
             return np.zeros(b.shape), SolveReport(True, 0, 0.0)
         else:
@@ -60,35 +60,33 @@ class LiquidSolver:
         warn_unless_converged(report, self._what)
         return x, report
 
-    def _set_up(self, links: list[np.ndarray], shift: np.ndarray, periodic: Sequence[bool]) -> None:
-        lead = 3 - self._active.ndim
+    def _set_up(self, links: Sequence[np.ndarray], shift: np.ndarray, periodic: Sequence[bool]) -> None:
+        lead, count = 3 - self._active.ndim, self.count
         shape = np.array([1] * lead + list(self._active.shape), np.int64)
         wraps = np.array([False] * lead + list(periodic))
         weights = np.zeros((3, self._active.size))
-        diagonal = shift.astype(np.float64)
         for axis, link in enumerate(links):
             weights[lead + axis] = link.ravel()
-            diagonal = diagonal + link + np.roll(link, 1, axis)
-        numbers = np.empty(self._active.size, np.int32)
-        self._cells = np.empty(self.count, np.int64)
-        self._lower = np.empty((3, self.count), np.int32)
-        self._links = np.empty((3, self.count))
-        seams, seam_links = np.empty((2, 3 * self.count), np.int32), np.empty(3 * self.count)
-        _, crossing = kernels.number_cells(
-            self._active.ravel(), shape, weights, wraps, numbers, self._cells, self._lower, self._links,
-            seams, seam_links,
+        self._cells = np.empty(count, np.int32)
+        self._lower, self._upper = np.empty((2, count), np.int32), np.empty((2, count), np.int32)
+        self._links = np.empty((3, count + 1))
+        self._diagonal, self._scale = np.empty(count), np.empty(count)
+        seams, seam_links = np.empty((2, 3 * count), np.int32), np.empty(3 * count)
+        crossing = kernels.assemble(
+            self._active.ravel(), shape, wraps, weights, shift.ravel(), self._cells, self._lower, self._upper,
+            self._links, self._diagonal, seams, seam_links,
         )  # fmt: skip
         self._seams = seams[:, :crossing].copy()
         self._seam_links = seam_links[:crossing].copy()
-        self._diagonal = diagonal.ravel()[self._cells]
-        self._inverse = np.empty(self.count)
-        kernels.factor(self._diagonal, self._lower, self._links, self._inverse)
+        kernels.factor(
+            self._lower, self._upper, self._links, self._diagonal, self._seams, self._seam_links, self._scale
+        )
 
     def _iterate(self, b: np.ndarray) -> tuple[np.ndarray, SolveReport]:
         right = b.ravel()[self._cells].astype(np.float64)
         x = np.empty(self.count)
         iterations, residual = kernels.conjugate_gradients(
-            right, self._diagonal, self._lower, self._links, self._seams, self._seam_links, self._inverse,
+            right, self._lower, self._upper, self._links, self._diagonal, self._seams, self._seam_links, self._scale,
             self.tolerance, MOST_ITERATIONS, x,
         )  # fmt: skip
         full = np.zeros(b.size)

@@ -10,18 +10,30 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
+from typing import Protocol
+
+import numpy as np
 
 from keyfluid.controllers.method import OtherRun
-from keyfluid.operators.long_waves import Coefficients, LongWaves
+from keyfluid.fields import Field
+from keyfluid.operators.long_waves import Coefficients
 
 _KEPT = 2
 """Waves are kept of frames that are at most so far apart."""
 
 
+class Followed(Protocol):
+    """What of a velocity is followed: LongWaves of smoke's, all of a liquid's."""
+
+    dtype: np.dtype
+
+    def of(self, velocity: Field, /) -> Coefficients: ...
+
+
 class SolvedAir:
     """`last`: the last frame that has velocities."""
 
-    def __init__(self, other: OtherRun, waves: LongWaves, last: int) -> None:
+    def __init__(self, other: OtherRun, waves: Followed, last: int) -> None:
         self._other, self._waves = other, waves
         self._times = [0.0]
         """Where steps begin and end, seconds."""

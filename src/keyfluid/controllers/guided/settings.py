@@ -19,7 +19,7 @@ class GuideNumbers(Table):
 
     cutoff: Positive | None = Field(
         default=None,
-        description="waves along the longest side up to which the air follows the run; default: a quarter of the "
+        description="waves along the longest side up to which the velocity follows the run; default: a quarter of the "
         "run's cells in 2D, four cells to a wave; 0.4 of them in 3D",
     )
     strength: Annotated[float, number(above=0, at_most=1)] = Field(
@@ -27,25 +27,35 @@ class GuideNumbers(Table):
     )
     release: Annotated[int, whole(0)] = Field(
         default=6,
-        description="frames after the last keyframe and its hold over which guiding fades, before the smoke is free",
+        description="frames after the last keyframe and its hold over which guiding fades, before the fluid is free",
     )
     turbulence: Annotated[float, number(at_least=0, at_most=10)] = Field(
         default=0.1,
-        description="eddies shorter than the cutoff that are stirred up in the smoke, where it moves; 0: none, "
+        description="eddies shorter than the cutoff that are stirred up in the fluid, where it moves; 0: none, "
         "0.1: frayed edges, 0.3: torn ones",
+    )
+    spray: Annotated[float, number(at_least=0, at_most=1)] = Field(
+        default=0.0,
+        description="only liquids: share of the guiding that the outermost liquid does without, so that sheets and "
+        "drops fly off where the run turns; 0: none, 0.8: drops, which fly far if `near` lets them",
+    )
+    near: Annotated[float, number(at_least=0, at_most=100)] = Field(
+        default=0.8,
+        description="only liquids: cells of the run that the surface may be away from the one that it follows; what "
+        "lies beyond is cut off or filled, and its volume given to the rest; 0: no limit",
     )
 
 
 class GuidedSettings(GuideNumbers):
     """A finer film of a solved run [after Nielsen & Bridson 2011; Inglis et al. 2017]: its long waves, and free short
-    ones. `keyfluid upres` writes such a scene."""
+    ones; of a liquid its surface too. `keyfluid upres` writes such a scene."""
 
     method: Literal["guided"] = Field(
         ...,
-        description="the long waves of the air are those of another run, up to its last keyframe; short waves, "
+        description="the long waves of the velocity are those of another run, up to its last keyframe; short waves, "
         "buoyancy, sources and bodies are simulated on this scene's grid",
     )
-    run: File = Field(..., description="folder of the solved run: finished, of smoke, with keyframes")
+    run: File = Field(..., description="folder of the solved run: finished, of the same fluid, with keyframes")
     carriers: Flag = Field(
         default=False,
         description="frames keep the velocity of every step, which transported_iou needs, and a run that starts from "

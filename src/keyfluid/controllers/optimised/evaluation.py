@@ -18,7 +18,7 @@ from keyfluid.controllers.optimised.on_grid import state_on
 from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controllers.optimised.stages import Stage
 from keyfluid.controllers.optimised.windows import Window, cut_frames
-from keyfluid.controls import Control, ControlForcing
+from keyfluid.controls import ControlForcing
 from keyfluid.errors import BlowUp, OverBudget, SceneError
 from keyfluid.fields import Field
 from keyfluid.models.state import State
@@ -62,7 +62,7 @@ def picture_keys(problem: Problem, window: Window) -> list[PictureKey]:
     return [
         PictureKey(picture.frame * steps, picture.field, picture.view, picture.wanted, picture.weight)
         for picture in problem.pictures
-        if window.first < picture.frame <= window.last
+        if window.first < picture.frame <= window.seen
     ]
 
 
@@ -72,7 +72,7 @@ def velocity_keys(problem: Problem, window: Window) -> list[VelocityKey]:
     return [
         VelocityKey(flow.frame * steps, flow.velocity, flow.mask, flow.speed, flow.weight)
         for flow in problem.flows
-        if window.first < flow.frame <= window.last
+        if window.first < flow.frame <= window.seen
     ]
 
 
@@ -108,9 +108,9 @@ def goal_terms(problem: Problem, window: Window, goal: Goal) -> tuple[list[Scale
     return wanted, [Scaled(VelocityMatch([VelocityKey(step, velocity, everywhere, speed)]), goal.penalty)]
 
 
-def optimiser_bytes(control: Control, history: int) -> int:
-    """Point, gradient, direction, trial, its gradient, one temporary, and the pairs."""
-    return (6 + 2 * history) * control.nbytes
+def optimiser_bytes(stage: Stage, history: int) -> int:
+    """Point, gradient, direction, trial, its gradient, metric, and the pairs that the stage's iterations leave."""
+    return (6 + 2 * min(history, stage.most)) * stage.control.nbytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ def _rollout(stage: Stage, settings: SearchNumbers, model: Model) -> Rollout:
     problem, (steps, first) = stage.problem, _span(stage)
     limit = problem.memory_limit_bytes
     budget = settings.budget or (None if limit is None else int(SHARE * limit))
-    vectors = optimiser_bytes(stage.control, settings.history)
+    vectors = optimiser_bytes(stage, settings.history)
     sheared = problem.velocity.data.nbytes if stage.shear > 0 else 0
     if stage.paths:
         longest = max((b - a) * (problem.steps_per_frame or 1) for a, b in pairwise(cut_frames(problem, stage.window)))
@@ -152,7 +152,7 @@ def _rollout(stage: Stage, settings: SearchNumbers, model: Model) -> Rollout:
 def _span(stage: Stage) -> tuple[int, int]:
     """How many steps a stage's window has, and the number of its first."""
     steps = stage.problem.steps_per_frame or 1
-    return (stage.window.last - stage.window.first) * steps, stage.window.first * steps
+    return (stage.window.seen - stage.window.first) * steps, stage.window.first * steps
 
 
 class Evaluation:
@@ -183,7 +183,7 @@ class Evaluation:
         )
         pictures = picture_keys(problem, stage.window)
         pyramid = settings.levels if settings.gamma == "pyramid" else None
-        span = (stage.window.first, stage.window.last)
+        span = (stage.window.first, stage.window.seen)
         self.match = problem.fluid.match(problem, span, stage.blur, pyramid, settings.far)
         self.looks = PictureMatch(pictures) if pictures else None
         flows = velocity_keys(problem, stage.window)

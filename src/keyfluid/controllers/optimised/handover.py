@@ -69,6 +69,9 @@ def require_air(other: OtherRun, problem: Problem, last: int) -> None:
 Air = Callable[[int], Field]
 """The velocity that moves smoke in a step of the simulation."""
 
+_LONG = 8
+"""Frames of a window in which a liquid has time to come to rest and to start again."""
+
 _CALM = 4.0
 """How often the air that a window begins with slows down by 1/e in its first guess."""
 
@@ -120,7 +123,7 @@ def calming_guess(stage: Stage, start: State) -> np.ndarray:
     problem, dt = stage.problem, stage.control.timing.dt
     fluid, steps = problem.fluid.steps(problem), problem.steps_per_frame or 1
     given = state_on(problem, start)
-    first, last = stage.window.first * steps, stage.window.last * steps
+    first, last = stage.window.first * steps, stage.window.seen * steps
     state: State = {**given, "velocity": given["velocity"].zeros_like()}
     air = []
     for step in range(first, last):
@@ -129,6 +132,27 @@ def calming_guess(stage: Stage, start: State) -> np.ndarray:
         left = math.exp(-_CALM * (step + 1 - first) / (last - first))
         air.append(advance.carrier.add_scaled(left, given["velocity"]))
     return follow_air(lambda step: air[step - first], stage, start)
+
+
+def rests_between(stage: Stage) -> bool:
+    """Whether a window should begin with its fluid brought to rest: a liquid's, if it is long enough for that."""
+    problem, window = stage.problem, stage.window
+    return problem.fluid.search(problem).own_gamma and window.last - window.first >= _LONG
+
+
+def resting_guess(stage: Stage, start: State) -> np.ndarray:
+    """Forces that bring the liquid that a window begins with to rest, and hold it there; no sources.
+
+    It passes its keyframe at full speed, and left alone flies apart (water that is to be an L, an R and an S, 30 frames
+    each at 96^2: IoU 0.992 0.605 0.673 from forces that only carry its weight).
+    """
+    control = stage.control
+    velocity = state_on(stage.problem, start)["velocity"]
+    first = stage.window.first * (stage.problem.steps_per_frame or 1)
+    rate = _CALM / control.timing.steps
+    vector = control.zeros()
+    vector[: control.own] = follow_air(lambda step: velocity * math.exp(-rate * (step + 1 - first)), stage, start)
+    return vector
 
 
 class AirOfRun:

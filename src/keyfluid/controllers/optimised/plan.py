@@ -14,7 +14,7 @@ from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controllers.optimised.shooting import share_memory
 from keyfluid.controllers.optimised.stages import Stage, plan_stages
 from keyfluid.controllers.optimised.tidying import Tidying
-from keyfluid.controllers.optimised.windows import Window, plan_windows
+from keyfluid.controllers.optimised.windows import Window, search_windows
 from keyfluid.problem import Problem
 
 
@@ -74,11 +74,11 @@ def _kept_bytes(problem: Problem, settings: SearchNumbers, stages: Sequence[Sequ
 
 def _lines(problem: Problem, settings: SearchNumbers, stages: Sequence[Sequence[Stage]], workers: int) -> list[str]:
     """What will be searched, and what that takes."""
-    longest = max(stages, key=lambda found: found[0].window.last - found[0].window.first)
+    longest = max(stages, key=lambda found: found[0].window.seen - found[0].window.first)
     control, timing = longest[-1].control, longest[-1].control.timing
     lines = [
         f"{control.count:,} unknowns ({timing.count} x {control.basis.count:,}, {control.nbytes / 1e6:.1f} MB; "
-        f"with the optimiser's vectors {optimiser_bytes(control, settings.history) / 1e6:.1f} MB)",
+        f"with the optimiser's vectors {optimiser_bytes(longest[-1], settings.history) / 1e6:.1f} MB)",
         str(memory_plan(longest[-1], settings)),
         "stages: " + "; ".join(f"{stage.label} (at most {_iterations(stage)})" for stage in longest),
     ]
@@ -90,7 +90,8 @@ def _lines(problem: Problem, settings: SearchNumbers, stages: Sequence[Sequence[
         lines.append(f"windows in two layers, frames {spans}; {workers} at once; the numbers are one window's")
     elif len(stages) > 1:
         spans = ", ".join(f"{found[0].window.first}-{found[0].window.last}" for found in stages)
-        lines.append(f"{len(stages)} windows one after the other, frames {spans}; the numbers are the longest's")
+        ahead = f", each looks {settings.ahead} frames ahead" if settings.ahead else ""
+        lines.append(f"{len(stages)} windows one after the other, frames {spans}{ahead}; the numbers are the longest's")
     return lines
 
 
@@ -103,4 +104,4 @@ def _windows(problem: Problem, settings: SearchNumbers) -> list[Window]:
     """All windows that a schedule solves, those of shooting once per layer."""
     if settings.schedule == "shooting":
         return [window for layer in plan_layers(problem, settings.span) for window in layer]
-    return plan_windows(problem, settings.schedule)
+    return search_windows(problem, settings)

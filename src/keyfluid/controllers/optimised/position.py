@@ -17,7 +17,7 @@ from keyfluid.controllers.optimised.minimise import Entry, optimiser_of
 from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controllers.optimised.stages import Stage, plan_stages
 from keyfluid.controllers.optimised.unknowns import carry
-from keyfluid.controllers.optimised.windows import Window, plan_windows
+from keyfluid.controllers.optimised.windows import Window, search_windows
 from keyfluid.controllers.shell import Checkpoint, Shell
 from keyfluid.errors import KeyfluidError, SceneError
 from keyfluid.models.state import State
@@ -95,22 +95,23 @@ def windows_of(
         return _windows_in(checkpoint, problem, settings)
     if settings.start is not None and settings.schedule == "auto":
         theirs = _windows_in(other_runs(settings.start).checkpoint, problem, settings)
-        if theirs in (plan_windows(problem, schedule) for schedule in ("all", "sequence")):
+        if theirs in (search_windows(problem, settings, schedule) for schedule in ("all", "sequence")):
             return theirs
-    return plan_windows(problem, settings.schedule)
+    return search_windows(problem, settings)
 
 
 def _windows_in(checkpoint: Checkpoint, problem: Problem, settings: SearchNumbers) -> list[Window]:
     if "windows" in checkpoint.meta:
         return [_window(pair) for pair in items(checkpoint.meta, "windows")]
-    return plan_windows(problem, settings.schedule)
+    return search_windows(problem, settings)
 
 
-def _window(pair: Json) -> Window:
-    if not isinstance(pair, Sequence) or len(pair) != 2:
+def _window(found: Json) -> Window:
+    """Its first and last frame, and how far it looks ahead, which older runs do not have."""
+    if not isinstance(found, Sequence) or len(found) not in (2, 3):
         raise KeyfluidError("the checkpoint does not fit the scene; run the scene again with --overwrite")
-    ends = {"first": pair[0], "last": pair[1]}
-    return Window(whole(ends, "first"), whole(ends, "last"))
+    numbers = dict(zip(("first", "last", "ahead"), [*found, 0]))
+    return Window(whole(numbers, "first"), whole(numbers, "last"), whole(numbers, "ahead"))
 
 
 def require_start(other: OtherRun, windows: Sequence[Window], stages: Sequence[Stage], handover: str | None) -> None:

@@ -15,8 +15,10 @@ from keyfluid.controllers.optimised.minimise import Watch, WindowSearch
 from keyfluid.controllers.optimised.position import Position, part_name
 from keyfluid.controllers.optimised.replay import replay
 from keyfluid.controllers.optimised.stages import Stage
+from keyfluid.controllers.optimised.windows import Window
 from keyfluid.controllers.shell import Shell, Stopped
 from keyfluid.errors import BlowUp
+from keyfluid.models.state import State
 from keyfluid.optimise.lbfgs import Minimisation
 from keyfluid.problem import Problem
 from keyfluid.problem.kept import Meta
@@ -63,7 +65,9 @@ class SearchRecord(Watch):
         self.window, self.is_last = window, window + 1 == len(windows)
         self.forces, self.kept = forces, tuple(kept)
         self.final = self.stages[-1]
-        self._spans = [(stages[-1].window.first, stages[-1].window.last) for stages in windows]
+        self._spans = [_numbers(stages[-1].window) for stages in windows]
+        self.end: State | None = None
+        """The state at the window's end, once it is solved."""
         self._before = sum(stage.most for stages in windows[:window] for stage in stages)
         self._total = sum(stage.most for stages in windows for stage in stages)
         self._values = dict(position.values)
@@ -115,7 +119,8 @@ class SearchRecord(Watch):
         forces = self.forces.and_then(stage.control, x, stage.window)
         first, start = self.final.window.first, self.search.start
         after = (first, start) if start is not None and self.shell.has_frames(first) else None
-        replay(there, self.shell, forces, after, final)
+        until = there.frames if self.is_last else self.final.window.last
+        self.end = replay(there, self.shell, forces, until, after, final)
 
     def _keep(self, rank: int, state: Minimisation) -> None:
         shell, now, window, error = self.shell, state.now, self.window, self._error
@@ -152,6 +157,11 @@ class SearchRecord(Watch):
         if state.iteration == 0:
             return f'{state.stalled}; the target is too far off to attract the smoke: try control.gamma = "blur"'
         return state.stalled
+
+
+def _numbers(window: Window) -> tuple[int, ...]:
+    """A window in a checkpoint."""
+    return (window.first, window.last, window.ahead) if window.ahead else (window.first, window.last)
 
 
 def _mass_gap(problem: Problem) -> float:

@@ -62,9 +62,14 @@ def simulate(
 
 
 def replay(
-    problem: Problem, shell: Shell, forces: JoinedForces, after: tuple[int, State] | None = None, final: int = 0
-) -> None:
-    """Hand every frame to the shell, or every one after a frame whose state is known.
+    problem: Problem,
+    shell: Shell,
+    forces: JoinedForces,
+    until: int,
+    after: tuple[int, State] | None = None,
+    final: int = 0,
+) -> State:
+    """Hand every frame up to `until` to the shell, or every one after a frame whose state is known; gives the last.
 
     final: the frames up to this one will not be filmed again, so fast smoke in them is worth a note.
     """
@@ -73,10 +78,11 @@ def replay(
         if clock.time * problem.fps < final - 0.5 / (problem.steps_per_frame or 1):
             tell_if_fast(problem, shell, cells, clock.time)
 
-    for record in simulate(problem, forces, problem.frames, after, told):
+    for record in simulate(problem, forces, until, after, told):
         shell.frame(record)
         if shell.stop_requested:
             raise Stopped
+    return record.state
 
 
 def state_after(problem: Problem, forces: JoinedForces, frame: int) -> State:

@@ -43,10 +43,6 @@ PRESETS: dict[str, dict[str, object]] = {
 }
 """What a preset puts in place of the defaults; keys that the scene gives win."""
 
-_FEW = 16.0
-"""Cutoff in 3D, and of liquids, unless the scene says otherwise: all waves would take 20 to 30 vectors of many times
-the state."""
-
 _ALPHA_OF = {"adjoint": 2.0, "spectral": 1.0}
 """alpha as Tang's: with 1/2 (D + alpha |f|^2) McNamara weighs forces against the distance D twice as much as Tang with
 D + alpha / 2 |f|^2 [McNamara 2004, eq. 2; Tang 2021, eq. 6]. Each method's alpha is its own paper's."""
@@ -92,8 +88,8 @@ class OptimisedSettings(Table):
     )
     iterations: Annotated[int, whole(1, 1_000_000)] | None = Field(
         default=None,
-        description="of the optimiser, at most, in each stage, half as many on coarser grids; default 120, of a "
-        "liquid 75 (by waves 35; presets: the paper's)",
+        description="of the optimiser, at most, in each stage; half as many on coarser grids, of a liquid a quarter "
+        "more; default 120, of a liquid 75 (by waves 28; presets: the paper's)",
     )
     tau: Annotated[float, number(at_least=0, at_most=1)] | None = Field(
         default=None,
@@ -160,7 +156,7 @@ class OptimisedSettings(Table):
     coarse: Annotated[int, whole(0, 8)] | None = Field(
         default=None,
         description="grids of half, a quarter, ... the resolution to solve on first; default: down to 32 cells in 2D, "
-        "16 in 3D, none for liquids",
+        '16 in 3D; of a liquid one by "spectral", else none',
     )
     schedule: Literal["auto", "all", "sequence", "halves", "shooting"] | None = Field(
         default=None,
@@ -169,8 +165,14 @@ class OptimisedSettings(Table):
         'several at once (one for each of --threads), with the least memory; "auto" (default): sequence for four '
         "keyframes or more over 120 frames or more, or where memory is short, else all",
     )
-    span: Annotated[int, whole(2, 100_000)] | None = Field(
-        default=None, description="frames of a window of shooting; default: two keyframes' worth"
+    span: Annotated[int, whole(1, 100_000)] | None = Field(
+        default=None,
+        description="frames of a window of shooting; default: two keyframes' worth; of a sequence the least, default 1",
+    )
+    ahead: Annotated[int, whole(0, 1000)] | None = Field(
+        default=None,
+        description="frames that a window of a sequence looks beyond its end; the next window finds their forces "
+        "anew, from there; default 0, of a liquid 3",
     )
     rounds: Annotated[int, whole(1, 1000)] | None = Field(
         default=None,
@@ -257,7 +259,7 @@ class SpectralSettings(OptimisedSettings):
     cutoff: Positive | None = Field(
         default=None,
         description="shortest waves, k in cycles per longest side (a sine of index m has k = m/2); default: all in 2D "
-        'and with bands = "grow", else 16 in 3D; of a liquid 16',
+        'and with bands = "grow", else 16 in 3D; of a liquid 24 in 2D, 16 in 3D',
     )
     first_band: Positive | None = Field(default=None, description="k_0 of the first band, cycles; default 1")
     growth: Annotated[float, number(at_least=0.1, at_most=10)] | None = Field(
@@ -286,6 +288,8 @@ class SearchNumbers:
     scaling: float
     tau: float
     iterations: int
+    coarse_share: float
+    """Of the iterations, on coarser grids."""
     history: int
     gamma: str
     blur: tuple[float, ...]
@@ -304,6 +308,7 @@ class SearchNumbers:
     hold: bool
     schedule: str
     span: int | None
+    ahead: int
     rounds: int
     start: str | None
     handover: str | None
@@ -329,8 +334,8 @@ class SearchNumbers:
         schedule = value("schedule", "auto")
         _refuse(problem, value("gamma", "auto"), schedule, value("sources", False), control.start, value("far", 0.0))
         limit = highest_wave(grid)
-        all_waves = (dim == 2 and not usual.few_waves) or value("bands", "full") == "grow"
-        cutoff = value("cutoff", None if all_waves else min(limit, _FEW))
+        few = limit if usual.cutoff is None else min(limit, usual.cutoff)
+        cutoff = value("cutoff", None if usual.cutoff is None or value("bands", "full") == "grow" else few)
         if cutoff is not None and cutoff > limit * (1 + 1e-9):
             raise SceneError(
                 "control.cutoff",
@@ -354,6 +359,7 @@ class SearchNumbers:
             scaling=value("scaling", _SCALING[basis][dim]) if basis in _SCALING else 0.0,
             tau=value("tau", usual.tau),
             iterations=value("iterations", usual.iterations),
+            coarse_share=usual.coarse_share,
             history=value("history", 10),
             gamma=value("gamma", "auto"),
             blur=tuple(value("blur", usual.blur)),
@@ -371,6 +377,7 @@ class SearchNumbers:
             hold=_falls(problem) if hold == "auto" else hold is True,
             schedule=schedule,
             span=control.span,
+            ahead=value("ahead", usual.ahead),
             rounds=value("rounds", 4),
             start=control.start,
             handover=control.handover,
@@ -390,8 +397,8 @@ class SearchNumbers:
         return begin, end
 
     def iterations_of(self, final_grid: bool) -> int:
-        """A coarser grid is only a start: half of the iterations are enough there."""
-        return self.iterations if final_grid else max(1, self.iterations // 2)
+        """A stage's, on the scene's own grid or a coarser one."""
+        return self.iterations if final_grid else max(1, int(self.coarse_share * self.iterations))
 
     def cutoffs(self, problem: Problem) -> list[float | None]:
         """The bands k_0, 2^a k_0, ... up to the cutoff, rounded to whole waves [Tang 2021, eq. 10]."""

@@ -81,7 +81,9 @@ class Shooting:
         """The rounds from where the checkpoint stands, the closing, and the film."""
         before, now = self._restored()
         if now.closing and before is None:  # all that a finished run keeps
-            replay(self.problem, self.shell, self._forces(now, now.found), final=self.problem.frames)
+            replay(
+                self.problem, self.shell, self._forces(now, now.found), self.problem.frames, final=self.problem.frames
+            )
             return
         job, shell = WindowJob(self.problem, self.settings), self.shell
         with solving(job, self.workers, lambda: shell.stop_requested, shell.hire) as solve:
@@ -98,7 +100,9 @@ class Shooting:
             assert before is not None
             self._keep_left(before, now, closed or self._solved(None, before, now, solve))
             self._tell(now, self._seam(now))
-        replay(self.problem, self.shell, self._forces(before, now.found), final=self.problem.frames)
+        replay(
+            self.problem, self.shell, self._forces(before, now.found), self.problem.frames, final=self.problem.frames
+        )
 
     def _layer(self, of: Round) -> list[Window]:
         """The closing is of the layer before it."""
@@ -133,8 +137,7 @@ class Shooting:
         goal = Goal(states[window.last], _penalty(number)) if window.last < self.layers[0][-1].last else None
         forces = self._forces(before, before.found)
         control = self.controls[window]
-        steps = range(control.timing.first, control.timing.first + control.timing.steps)
-        guess = control.timing.sets_of(np.stack([forces.coefficients(step) for step in steps]))
+        guess = control.timing.sets_of(np.stack([forces.coefficients(step) for step in control.timing.controlled]))
         return self._search(window, start, goal, guess.ravel())
 
     def _search(self, window: Window, start: State | None, goal: Goal | None, guess: np.ndarray | None) -> WindowTask:
@@ -147,7 +150,8 @@ class Shooting:
         return tuple(sorted({window.first, window.last, *inside}))
 
     def _forces(self, of: Round, found: Sequence[WindowFound]) -> JoinedForces:
-        forces = JoinedForces(own_forces(self.problem), self.settings.paths)
+        steps = self.problem.steps_per_frame or 1
+        forces = JoinedForces(steps, own_forces(self.problem), self.settings.paths)
         for window, one in zip(self._layer(of), found):
             forces = forces.and_then(self.controls[window], one.vector, window)
         return forces
@@ -172,7 +176,7 @@ class Shooting:
         if shell.show_due:
             began = time.perf_counter()
             with suppress(BlowUp):
-                replay(self.problem, shell, self._forces(now, now.found))
+                replay(self.problem, shell, self._forces(now, now.found), self.problem.frames)
             shell.show(began)
 
     def _keep(self, before: Round | None, now: Round, window: Window, found: WindowFound) -> None:

@@ -38,7 +38,7 @@ _TOLERANCE, _MOST = 1e-2, 100
 def make_control(problem: Problem, settings: SearchNumbers, cutoff: float | None, window: Window) -> Control:
     """The control of a grid, a band and a window of time."""
     steps = problem.steps_per_frame or 1
-    first, last = settings.acting(window.first, window.last)
+    first, last = settings.acting(window.first, window.seen)
     count = (last - first) * steps
     length = settings.window if settings.time in ("windows", "integrated") else 1
     if length > count:
@@ -97,6 +97,21 @@ def first_guess(control: Control, problem: Problem, settings: SearchNumbers) -> 
         forces = np.tile(_lift(control.basis, problem), (control.timing.steps, 1))
         vector[: control.own] = control.timing.sets_of(forces).ravel()
     return vector
+
+
+def with_found(guess: np.ndarray, control: Control, before: Control, found: np.ndarray) -> np.ndarray:
+    """A guess, in the steps that another control of the same basis has a vector for replaced by that one's."""
+    timing = control.timing
+    forces = np.zeros((timing.steps, control.basis.count), guess.dtype)
+    for row, step in zip(forces, timing.controlled):
+        known, own = before.mixed(found, step), control.mixed(guess, step)
+        row[...] = known if known is not None else own
+    sets = timing.sets_of(forces).ravel()
+    if control.sources is None or before.sources is None:
+        return sets
+    return np.concatenate(
+        [sets, with_found(guess[control.own :], control.sources, before.sources, found[before.own :])]
+    )
 
 
 def _lift(basis: Basis, problem: Problem) -> np.ndarray:

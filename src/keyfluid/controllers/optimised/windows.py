@@ -7,7 +7,8 @@
     auto       sequence if there are four keyframes or more, over 120 frames or more, or if the states of all steps
                would take half of the machine's memory; else all
 
-A window begins in the very state that the one before ended in: there is no seam.
+A window begins in the very state that the one before ended in: there is no seam. The first one begins where the control
+begins to act (`control.act`): what comes before is simulated once.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.errors import SceneError
 from keyfluid.grid import Kind
 from keyfluid.problem import Problem
@@ -35,14 +37,33 @@ class AtFrame(Protocol):
 
 @dataclass(frozen=True)
 class Window:
-    """Frames `first` to `last`, of which `first` is given."""
+    """Frames `first` to `last`, of which `first` is given. The search looks `ahead` frames farther, so that it does not
+    buy its last keyframe with a flow that misses the next; the forces there are found anew by the next window."""
 
     first: int
     last: int
+    ahead: int = 0
+
+    @property
+    def seen(self) -> int:
+        """The last frame that the search looks at."""
+        return self.last + self.ahead
 
 
-def plan_windows(problem: Problem, schedule: str) -> list[Window]:
-    """The windows of a scene, in order."""
+def search_windows(problem: Problem, settings: SearchNumbers, schedule: str | None = None) -> list[Window]:
+    """The windows of a search, in order; schedule: another than its own."""
+    begin = 0 if settings.act is None else settings.act[0]
+    return plan_windows(problem, schedule or settings.schedule, settings.span, settings.ahead, begin)
+
+
+def plan_windows(
+    problem: Problem, schedule: str, span: int | None = None, ahead: int = 0, begin: int = 0
+) -> list[Window]:
+    """The windows of a scene, in order.
+
+    span: least frames of a window of a sequence, but for its last; ahead: as Window has it; begin: the frame from which
+    on the control acts, unless all keyframes come before it.
+    """
     if not problem.keyframes and not problem.pictures and not problem.flows:
         raise SceneError("keyframe", "there is none; this method needs a shape or a picture to reach")
     lists: list[Sequence[AtFrame]] = [problem.keyframes, problem.pictures, problem.flows]
@@ -51,29 +72,40 @@ def plan_windows(problem: Problem, schedule: str) -> list[Window]:
     first = 0
     if problem.edit is not None:
         first, last = problem.edit.first, max(last, problem.edit.last or 0)
+    if first < begin < last:
+        first, frames = begin, [frame for frame in frames if frame > begin]
     if schedule == "auto":
         schedule = "sequence" if _is_long(problem, len(frames), last - first) else "all"
     if schedule == "sequence":
-        ends = [*frames[:-1], last]
+        ends = [*_apart(first, frames[:-1], span or 1), last]
     elif schedule == "halves" and len(frames) > 1:
         ends = [min(frames[:-1], key=lambda frame: abs(frame - (first + last) / 2)), last]
     else:
         ends = [last]
-    return [Window(begin, end) for begin, end in zip([first, *ends], ends)]
+    return [Window(begin, end, min(ahead, last - end)) for begin, end in zip([first, *ends], ends)]
+
+
+def _apart(first: int, frames: Sequence[int], span: int) -> list[int]:
+    """Those of the frames that are at least `span` after the one before."""
+    found = [first]
+    for frame in frames:
+        if frame - found[-1] >= span:
+            found.append(frame)
+    return found[1:]
 
 
 def cut_frames(problem: Problem, window: Window) -> list[int]:
     """Frames of a window at which the paths of smoke begin, and its last: keyframes that are far enough from the cut
     before, so that every step is followed about once, and others where there is no keyframe for long."""
     steps = problem.steps_per_frame or 1
-    frames = {frame for key in problem.keyframes for frame in key.acting(window.first, window.last)}
+    frames = {frame for key in problem.keyframes for frame in key.acting(window.first, window.seen)}
     found, before = [window.first], window.first
-    for frame in range(window.first + 1, window.last):
+    for frame in range(window.first + 1, window.seen):
         run = (frame - before) * steps
         if run >= _LONGEST or (run >= _SHORTEST and frame in frames):
             found.append(frame)
             before = frame
-    return [*found, window.last]
+    return [*found, window.seen]
 
 
 def _is_long(problem: Problem, keys: int, frames: int) -> bool:

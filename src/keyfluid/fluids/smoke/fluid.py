@@ -33,6 +33,9 @@ from keyfluid.problem import Fluid, Keyframe, Problem, SearchDefaults, TargetBod
 _LEAST_LIMIT = 40.0
 """Crossing the whole domain in a step ends a run; on a tiny grid, crossing as many cells as a liquid may."""
 
+_CUTOFF = 16.0
+"""Waves of a potential in 3D: all of them would take 20 to 30 vectors of many times the state."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SmokeFluid(Fluid):
@@ -89,11 +92,12 @@ class SmokeFluid(Fluid):
     def search(self, problem: Problem) -> SearchDefaults:
         dim, longest = problem.grid.dim, max(problem.grid.size)
         return SearchDefaults(
-            spacing=longest / (32 if dim == 2 else 8), waves="potential", few_waves=False, time="integrated",
-            tau=5e-5 if dim == 2 else 1e-5,
+            spacing=longest / (32 if dim == 2 else 8), waves="potential", cutoff=None if dim == 2 else _CUTOFF,
+            time="integrated", tau=5e-5 if dim == 2 else 1e-5,
             iterations=120, blur=(0.04 * longest, 0.02 * longest, 0.0), blur_word="blur",
             shear=1.0 if dim == 2 else 3.0, paths={2: 4, 3: 2}[dim], coarse=max(problem.grid.cells).bit_length(),
-            own_gamma=False, sources=False, shooting=True, guarded=True, trials=25, slack=0.0,
+            coarse_share=0.5, ahead=0, own_gamma=False, sources=False, shooting=True, guarded=True, trials=25,
+            slack=0.0,
         )  # fmt: skip
 
     def cells_crossed(self, problem: Problem, speed: float, dt: float, time: float) -> float:

@@ -20,7 +20,7 @@ Each slab has a stretch of the work arrays (`work_arrays` makes them; as argumen
 
 Adjoint kernels add into their targets, first from the even slabs, then from the odd ones: slabs are at least as
 thick as twice the reach of a scatter, so slabs of one colour never write to the same place, and the result is
-bit-identical for any number of threads.
+bit-identical for any number of threads. Rows whose adjoint is zero, most of a liquid's box, are passed over.
 """
 
 import numpy as np
@@ -44,6 +44,16 @@ def work_arrays(axes, rows, stages, slabs, dtype):
 def rows_of(points):
     """Numbers of planes, of rows in each and of points in a row; a plane of two dimensions has one row."""
     return points[0], points[1] if len(points) == 3 else 1, points[-1]
+
+
+@row_function
+def all_zero(a, o, stride, parts, m):
+    """Whether rows of m values, `parts` of them from o on, hold nothing."""
+    for c in range(parts):
+        for n in range(m):
+            if a[at(o + c * stride + n)] != 0:
+                return False
+    return True
 
 
 @row_function
@@ -188,9 +198,11 @@ def trace_adjoint(tableau, scale, lattices, bases, points, velocity, feet_bar, v
             w, q, p = slab * 3 * axes * m, slab * (8 if axes == 3 else 4) * m, slab * (place.size // slabs)
             for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
                 for j in range(m1):
+                    o = (i * m1 + j) * m
+                    if all_zero(feet_bar, o, size, axes, m):
+                        continue
                     trace_slopes_row(tableau, scale, lattices, bases, velocity, axes, i, j, m, way, w, rate, w,
                                      corner, q, part, place, slope, p)  # fmt: skip
-                    o = (i * m1 + j) * m
                     for c in range(bases.shape[1]):
                         for n in range(m):
                             rate[at(w + (2 * axes + c) * m + n)] = feet_bar[at(c * size + o + n)]
@@ -262,13 +274,15 @@ def advect_adjoint(tableau, scale, lattices, bases, points, carried, velocity, f
             here = axes * near
             for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
                 for j in range(m1):
+                    o = (i * m1 + j) * m
+                    if all_zero(out_bar, o, 0, 1, m):
+                        continue
                     if tableau.shape[0] > 0:
                         trace_slopes_row(tableau, scale, lattices, bases, velocity, axes, i, j, m, way, w, rate, w,
                                          corner, q, part, place, slope, p)  # fmt: skip
                     else:
                         for c in range(bases.shape[1]):
                             average_row(feet, lattices, bases, axes + 1 + c, axes, i, j, m, way, w + c * m)
-                    o = (i * m1 + j) * m
                     slope_row(carried, lattices, bases, axes, axes, i, j, way, w, m, rate, w, corner, q, part, place,
                               slope, near)  # fmt: skip
                     scatter_row(carried_bar, lattices, axes, axes, part, place, near, m, out_bar, o)

@@ -255,7 +255,8 @@ def interpolate_adjoint(lattices, bases, points, carried, feet, out_bar, carried
                         colour):  # fmt: skip
     """Add the transpose of `interpolate_tangent` applied to out_bar, for slabs of one colour (advect.py).
 
-    Slabs must be thicker than for linear interpolation: a scatter reaches one cell farther.
+    Slabs must be thicker than for linear interpolation: a scatter reaches one cell farther. A batch begins and ends
+    with points whose out_bar is not zero: behind a liquid's redistancing only those beside its surface are not.
     """
     dim = points.size
     m0, m1, m2 = points[0], points[1] if dim == 3 else 1, points[dim - 1]
@@ -273,9 +274,16 @@ def interpolate_adjoint(lattices, bases, points, carried, feet, out_bar, carried
         grad = np.empty(dim * BATCH, carried.dtype)
         for i in range(slab * m0 // slabs, (slab + 1) * m0 // slabs):
             for j in range(m1):
-                for k in range(0, m2, BATCH):
-                    m = min(BATCH, m2 - k)
-                    o = (i * m1 + j) * m2 + k
+                for first in range(0, m2, BATCH):
+                    k, last = first, min(first + BATCH, m2)
+                    row = (i * m1 + j) * m2
+                    while k < last and out_bar[at(row + k)] == 0:
+                        k += 1
+                    while k < last and out_bar[at(row + last - 1)] == 0:
+                        last -= 1
+                    m, o = last - k, row + k
+                    if m == 0:
+                        continue
                     derivative_batch(carried, lattices, bases, points, feet, i, j, k, m, near, place, part,
                                      free, values, weight, slope, grad)  # fmt: skip
                     for axis in range(dim):

@@ -17,72 +17,47 @@ negative. Differentiating the quadratic:
 
     d x = sum q (x - t) d t / sum q (x - t)
 
-2D is one layer of 3D. `sides[a]` is 1 where axis a is periodic. One thread: the order is a queue.
+What a cell was solved from is one number, `chosen`: three bits for each axis, 0 without a neighbour, else 1 if m is on
+the low side and 2 if on the high one, and 2 more if l is used. It changes only when another m is accepted. Where cells
+lie: neighbours.py. One thread: the order is a queue.
 """
 
 import numpy as np
 
 from keyfluid.kernels.compile import row_function, serial_kernel
 from keyfluid.kernels.lattice import at
+from keyfluid.operators.kernels.neighbours import beside
 
-ACCEPTED = np.int32(-2)
-
-
-@row_function
-def beside(cell, place, n, stride, wraps, forward):
-    """The neighbour of a cell along an axis; -1 beyond a side. `place`: the cell's index along that axis."""
-    if forward:
-        if place + 1 < n:
-            return cell + stride
-        return cell - (n - 1) * stride if wraps and n > 1 else -1
-    if place > 0:
-        return cell - stride
-    return cell + (n - 1) * stride if wraps and n > 1 else -1
+WAITING, ACCEPTED = np.int32(-1), np.int32(-2)
+SECOND_ORDER = 2.25
 
 
 @row_function
-def steepness(phi, cell, place, n, stride, wraps, near, weight, first):
-    """Mean of the squared differences to the neighbours along an axis, and whether one has the other sign.
-
-    near[first], near[first + 1] get the neighbours (-1: none), `weight` the derivative of half the mean by their phi.
-    """
-    total, parts, crossed = 0.0, 0.0, False
-    inside = phi[at(cell)] < 0
-    for way in range(2):
-        m = beside(cell, place, n, stride, wraps, way == 1)
-        near[first + way] = m
-        weight[first + way] = 0.0
-        if m >= 0:
-            difference = phi[at(m)] - phi[at(cell)]
-            weight[first + way] = difference
-            total += difference * difference
-            parts += 1.0
-            crossed = crossed or (phi[at(m)] < 0) != inside
-    if parts > 0:
-        total /= parts
-        weight[first] /= parts
-        weight[first + 1] /= parts
-    return total, crossed
+def gradient(phi, cell, edge, jump, span, near, weight):
+    """n_l^2 of a cell. `near` gets its neighbours (-1: none), `weight` the derivatives of n_l^2 / 2 by their phi."""
+    square = 0.0
+    for low in range(0, 6, 2):
+        total, parts = 0.0, 0.0
+        for side in range(low, low + 2):
+            m = beside(cell, side, edge, jump, span)
+            near[at(side)] = m
+            weight[at(side)] = 0.0
+            if m >= 0:
+                difference = phi[at(m)] - phi[at(cell)]
+                weight[at(side)] = difference
+                total += difference * difference
+                parts += 1.0
+        if parts > 0:
+            square += total / parts
+            weight[at(low)] /= parts
+            weight[at(low + 1)] /= parts
+    return square
 
 
 @row_function
-def upwind(phi, value, rank, before, at_interface, cell, place, n, stride, wraps):
-    """Along an axis the nearer neighbour that was accepted before and the one to use behind it, -1 each if there is
-    none; then t and q of the equation above (t = inf: no neighbour)."""
-    found, behind, t, q, forward = -1, -1, np.inf, 1.0, False
-    for way in range(2):
-        m = beside(cell, place, n, stride, wraps, way == 1)
-        if m >= 0 and 0 <= rank[at(m)] < before and value[at(m)] < t:
-            found, t, forward = m, value[at(m)], way == 1
-    if found >= 0:
-        there = place + 1 if forward else place - 1
-        there = 0 if there == n else n - 1 if there < 0 else there
-        m = beside(found, there, n, stride, wraps, forward)
-        if m >= 0 and 0 <= rank[at(m)] < max(rank[at(found)], at_interface):
-            x = value[at(m)] if (phi[at(m)] < 0) == (phi[at(cell)] < 0) else -value[at(m)]
-            if x < t:
-                behind, t, q = m, (4.0 * t - x) / 3.0, 2.25
-    return found, behind, t, q
+def order_of(code):
+    """q of the equation above."""
+    return SECOND_ORDER if code > 2 else 1.0
 
 
 @row_function
@@ -139,38 +114,29 @@ def sink(heap, keys, spot, size, parent, cell, key):
     spot[at(cell)] = parent
 
 
-@row_function
-def gradient(phi, cell, shape, sides, near, weight):
-    """n_l^2 of a cell and whether it lies at the interface; near, weight: see `steepness`."""
-    n1, n2 = shape[1], shape[2]
-    row = cell // n2
-    i, k = row // n1, cell - row * n2
-    a, cut_a = steepness(phi, cell, i, shape[0], n1 * n2, sides[0], near, weight, 0)
-    b, cut_b = steepness(phi, cell, row - i * n1, n1, n2, sides[1], near, weight, 2)
-    c, cut_c = steepness(phi, cell, k, n2, 1, sides[2], near, weight, 4)
-    return a + b + c, cut_a or cut_b or cut_c
-
-
 @serial_kernel
-def march(phi, shape, sides, value, rank, order):
-    """value = |phi'| in cells, `order` the cells as they were accepted and `rank` their places in it, interface cells
+def march(phi, rim, jump, span, value, chosen, order):
+    """value = |phi'| in cells, `chosen` what it was solved from, `order` the cells as accepted, interface cells
     first. Returns the number of interface cells; if it is 0, the other results are meaningless."""
-    n0, n1, n2 = shape[0], shape[1], shape[2]
-    plane = n1 * n2
-    spot = np.full(phi.size, np.int32(-1), np.int32)
-    at_interface = 0
+    spot = np.full(phi.size, WAITING, np.int32)
     near, weight = np.empty(6, np.int64), np.empty(6)
     for cell in range(phi.size):
-        square, crossed = gradient(phi, cell, shape, sides, near, weight)
-        rank[at(cell)] = -1
-        if crossed:
-            value[at(cell)] = abs(phi[at(cell)]) / np.sqrt(square)
-            rank[at(cell)] = at_interface
+        value[at(cell)] = np.inf
+        chosen[at(cell)] = 0
+        for side in range(1, 6, 2):
+            m = beside(cell, side, rim[at(cell)], jump, span)
+            if m >= 0 and (phi[at(m)] < 0) != (phi[at(cell)] < 0):
+                spot[at(cell)] = ACCEPTED
+                spot[at(m)] = ACCEPTED
+    at_interface = 0
+    for cell in range(phi.size):
+        if spot[at(cell)] == ACCEPTED:
+            value[at(cell)] = abs(phi[at(cell)]) / np.sqrt(gradient(phi, cell, rim[at(cell)], jump, span, near, weight))
             order[at(at_interface)] = cell
-            spot[at(cell)] = ACCEPTED
             at_interface += 1
     heap = np.empty(phi.size, np.int32)
     keys = np.empty(phi.size, np.float64)
+    ahead = np.empty(3 * phi.size, np.float64)
     done, size = 0, 0
     while done < at_interface or size > 0:
         if done < at_interface:
@@ -179,31 +145,37 @@ def march(phi, shape, sides, value, rank, order):
             cell = np.int64(heap[0])
             value[at(cell)] = keys[0]
             spot[at(cell)] = ACCEPTED
-            rank[at(cell)] = done
             order[at(done)] = cell
             size -= 1
             sink(heap, keys, spot, size, 0, heap[at(size)], keys[at(size)])
         done += 1
-        row = cell // n2
-        i, k = row // n1, cell - row * n2
-        j = row - i * n1
-        for way in range(6):
-            step = 1 - 2 * (way & 1)
-            x, y, z = i + (step if way < 2 else 0), j + (step if 2 <= way < 4 else 0), k + (step if way >= 4 else 0)
-            if x < 0 or y < 0 or z < 0 or x >= n0 or y >= n1 or z >= n2:
-                if not sides[way >> 1]:
-                    continue
-                x, y, z = x % n0, y % n1, z % n2
-            m = x * plane + y * n2 + z
-            where = spot[at(m)]
-            if where == ACCEPTED:
+        edge, x = rim[at(cell)], value[at(cell)]
+        for side in range(6):
+            m = beside(cell, side, edge, jump, span)
+            if m < 0 or spot[at(m)] == ACCEPTED:
                 continue
-            known = max(done, at_interface)
-            _, _, a, p = upwind(phi, value, rank, known, at_interface, m, x, n0, plane, sides[0])
-            _, _, b, q = upwind(phi, value, rank, known, at_interface, m, y, n1, n2, sides[1])
-            _, _, c, r = upwind(phi, value, rank, known, at_interface, m, z, n2, 1, sides[2])
-            new = eikonal(a, b, c, p, q, r)
-            if where < 0:
+            opposite = beside(m, side, rim[at(m)], jump, span)
+            if opposite >= 0 and (value[at(opposite)] < x or (value[at(opposite)] == x and side & 1 == 0)):
+                continue
+            t, code = x, 2 - (side & 1)
+            behind = beside(cell, side ^ 1, edge, jump, span)
+            if behind >= 0 and spot[at(behind)] == ACCEPTED:
+                y = value[at(behind)] if (phi[at(behind)] < 0) == (phi[at(m)] < 0) else -value[at(behind)]
+                if y < x:
+                    t, code = (4.0 * x - y) / 3.0, code + 2
+            where = spot[at(m)]
+            if where == WAITING:
+                for axis in range(3):
+                    ahead[at(3 * m + axis)] = np.inf
+            axis = side >> 1
+            ahead[at(3 * m + axis)] = t
+            codes = (np.int64(chosen[at(m)]) & ~(7 << 3 * axis)) | code << 3 * axis
+            chosen[at(m)] = codes
+            new = eikonal(
+                ahead[at(3 * m)], ahead[at(3 * m + 1)], ahead[at(3 * m + 2)],
+                order_of(codes & 7), order_of(codes >> 3 & 7), order_of(codes >> 6),
+            )  # fmt: skip
+            if where == WAITING:
                 where = np.int32(size)
                 heap[at(where)] = m
                 size += 1
@@ -216,65 +188,82 @@ def march(phi, shape, sides, value, rank, order):
 
 
 @row_function
-def slopes(phi, value, rank, at_interface, cell, shape, sides, near, weight):
-    """Derivatives of a cell's new value: `weight` by those at `near` (-1: none), returned: by its own old one.
+def interface_slopes(phi, cell, edge, jump, span, near, weight):
+    """Derivatives of an interface cell's new value by old ones: `weight` by those at `near`, returned: by its own."""
+    square = gradient(phi, cell, edge, jump, span, near, weight)
+    root = np.sqrt(square)
+    own = 1.0 / root
+    for side in range(6):
+        push = phi[at(cell)] * weight[at(side)] / (square * root)
+        own += push
+        weight[at(side)] = -push
+    return own
 
-    For interface cells `near` are old values of phi, with signs; for others new absolute values, whose weights are
-    the same for phi' itself, both sides having one sign.
-    """
-    if rank[at(cell)] < at_interface:
-        square, _ = gradient(phi, cell, shape, sides, near, weight)
-        root = np.sqrt(square)
-        own = 1.0 / root
-        for side in range(6):
-            push = phi[at(cell)] * weight[side] / (square * root)
-            own += push
-            weight[side] = -push
-        return own
-    n0, n1, n2 = shape[0], shape[1], shape[2]
-    row = cell // n2
-    i, k = row // n1, cell - row * n2
-    before = rank[at(cell)]
-    near[0], near[1], a, p = upwind(phi, value, rank, before, at_interface, cell, i, n0, n1 * n2, sides[0])
-    near[2], near[3], b, q = upwind(phi, value, rank, before, at_interface, cell, row - i * n1, n1, n2, sides[1])
-    near[4], near[5], c, r = upwind(phi, value, rank, before, at_interface, cell, k, n2, 1, sides[2])
-    x = value[at(cell)]
-    weight[0], weight[2], weight[4] = p * max(x - a, 0.0), q * max(x - b, 0.0), r * max(x - c, 0.0)
-    total = weight[0] + weight[2] + weight[4]
-    for way in range(0, 6, 2):
-        share = weight[way] / total
-        weight[way] = share if near[way + 1] < 0 else 4.0 / 3.0 * share
-        weight[way + 1] = 0.0 if near[way + 1] < 0 else -1.0 / 3.0 * share
-    return 0.0
+
+@row_function
+def slopes(phi, value, cell, codes, rim, jump, span, near, weight):
+    """Derivatives `weight` of any other cell's new value by those at `near` (weight 0: none). They are of absolute
+    values, and the same for phi' itself, both sides having one sign."""
+    total = 0.0
+    for axis in range(3):
+        code = codes >> 3 * axis & 7
+        weight[at(2 * axis)] = 0.0
+        weight[at(2 * axis + 1)] = 0.0
+        if code > 0:
+            side = 2 * axis + (code - 1 & 1)
+            m = beside(cell, side, rim[at(cell)], jump, span)
+            near[at(2 * axis)] = m
+            t = value[at(m)]
+            if code > 2:
+                behind = beside(m, side, rim[at(m)], jump, span)
+                near[at(2 * axis + 1)] = behind
+                y = value[at(behind)] if (phi[at(behind)] < 0) == (phi[at(cell)] < 0) else -value[at(behind)]
+                t = (4.0 * t - y) / 3.0
+            share = order_of(code) * max(value[at(cell)] - t, 0.0)
+            total += share
+            weight[at(2 * axis)] = share if code <= 2 else 4.0 / 3.0 * share
+            weight[at(2 * axis + 1)] = 0.0 if code <= 2 else -1.0 / 3.0 * share
+    for way in range(6):
+        weight[at(way)] /= total
 
 
 @serial_kernel
-def march_tangent(phi, d_phi, shape, sides, value, rank, order, at_interface, d_out):
+def march_tangent(phi, d_phi, rim, jump, span, value, chosen, order, at_interface, d_out):
     """Change of phi' (with its sign, in cells) for a change of phi, the order kept."""
-    near, weight = np.empty(6, np.int64), np.empty(6)
-    for place in range(order.size):
-        cell = order[at(place)]
-        own = slopes(phi, value, rank, at_interface, cell, shape, sides, near, weight)
-        source = d_phi if place < at_interface else d_out
-        total = own * d_phi[at(cell)]
+    near, weight = np.zeros(6, np.int64), np.empty(6)
+    for place in range(at_interface):
+        cell = np.int64(order[at(place)])
+        total = interface_slopes(phi, cell, rim[at(cell)], jump, span, near, weight) * d_phi[at(cell)]
         for side in range(6):
-            if weight[side] != 0:
-                total += weight[side] * source[at(near[side])]
+            if weight[at(side)] != 0:
+                total += weight[at(side)] * d_phi[at(near[at(side)])]
+        d_out[at(cell)] = total
+    for place in range(at_interface, order.size):
+        cell = np.int64(order[at(place)])
+        slopes(phi, value, cell, np.int64(chosen[at(cell)]), rim, jump, span, near, weight)
+        total = 0.0
+        for way in range(6):
+            if weight[at(way)] != 0:
+                total += weight[at(way)] * d_out[at(near[at(way)])]
         d_out[at(cell)] = total
 
 
 @serial_kernel
-def march_adjoint(phi, shape, sides, value, rank, order, at_interface, out_bar, phi_bar):
+def march_adjoint(phi, rim, jump, span, value, chosen, order, at_interface, out_bar, phi_bar):
     """The transpose: last cell first; `out_bar` is used up, phi_bar must be zero before."""
-    near, weight = np.empty(6, np.int64), np.empty(6)
-    for back in range(order.size):
-        place = order.size - 1 - back
-        cell = order[at(place)]
-        own = slopes(phi, value, rank, at_interface, cell, shape, sides, near, weight)
+    near, weight = np.zeros(6, np.int64), np.empty(6)
+    for place in range(order.size - 1, at_interface - 1, -1):
+        cell = np.int64(order[at(place)])
         bar = out_bar[at(cell)]
-        if place < at_interface:
-            phi_bar[at(cell)] += own * bar
-        target = phi_bar if place < at_interface else out_bar
+        if bar != 0:
+            slopes(phi, value, cell, np.int64(chosen[at(cell)]), rim, jump, span, near, weight)
+            for way in range(6):
+                if weight[at(way)] != 0:
+                    out_bar[at(near[at(way)])] += weight[at(way)] * bar
+    for place in range(at_interface - 1, -1, -1):
+        cell = np.int64(order[at(place)])
+        bar = out_bar[at(cell)]
+        phi_bar[at(cell)] += interface_slopes(phi, cell, rim[at(cell)], jump, span, near, weight) * bar
         for side in range(6):
-            if weight[side] != 0:
-                target[at(near[side])] += weight[side] * bar
+            if weight[at(side)] != 0:
+                phi_bar[at(near[at(side)])] += weight[at(side)] * bar

@@ -18,9 +18,13 @@ from keyfluid.scenes.schema.checks import start_path
 from keyfluid.scenes.schema.liquid import SURFACE, LiquidTable
 from keyfluid.scenes.schema.scene import Scene
 from keyfluid.scenes.schema.smoke import SmokeTable
+from keyfluid.shapes.mass import mass_of
 
 _OFF_VOLUME = 0.25
 """Share by which a keyframe's volume may differ from the liquid's before it is refused."""
+
+_MORE = 0.02
+"""Share by which liquid asked for in a region may exceed all there is: as much as drawing it on the grid adds."""
 
 _MOST_CELLS = 10.0
 """Cells that liquid may have to cross in a step, as the crow flies, before a keyframe is refused."""
@@ -82,6 +86,14 @@ def _liquid_faults(
                 f"its volume is {key.mass:.4g}, the liquid's {present:.4g}: {100 * gap:+.0f} %; use 'resize', or size "
                 "the start with volume = 'first-key'",
             )
+        if key.mask is not None:
+            asked, unit = mass_of(key.target * key.mask, grid.spacing), f"m^{grid.dim}"
+            if asked > (1 + _MORE) * present:
+                yield SceneError(
+                    f"{key.path}.mask",
+                    f"in this region the keyframe has {asked:.4g} {unit} of liquid, and there are only {present:.4g} "
+                    f"{unit} in all; make what it shows smaller, or the start larger",
+                )
         there = _middle(grid, key.target)
         steps = scene.time.steps_per_frame
         if isinstance(steps, int) and centre is not None and there is not None and key.mask is None:

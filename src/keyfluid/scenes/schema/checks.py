@@ -9,11 +9,13 @@ from keyfluid.scenes.schema.bodies import SolidBody
 from keyfluid.scenes.schema.check_air import check_air
 from keyfluid.scenes.schema.check_bodies import check_axes, check_body, check_run, check_turn, is_animated
 from keyfluid.scenes.schema.faults import nearest
+from keyfluid.scenes.schema.fluid import FluidTable
 from keyfluid.scenes.schema.liquid import LiquidInitial
 from keyfluid.scenes.schema.scene import MOST_TARGETS, KeyframeEntry, Scene, Source
 from keyfluid.scenes.schema.smoke import Initial
+from keyfluid.scenes.schema.upres import Upres
 
-LIQUID_METHODS = ("none", "adjoint", "spectral", "target")
+LIQUID_METHODS = ("none", "adjoint", "spectral", "target", "guided")
 
 
 def check(scene: Scene) -> list[SceneError]:
@@ -262,14 +264,22 @@ def _edit(scene: Scene) -> Iterator[SceneError]:
 def _upres(scene: Scene) -> Iterator[SceneError]:
     if scene.upres is None:
         return
-    if not scene.fluid.reusable:
-        yield SceneError("upres", "only smoke has a finer film; remove it")
-    elif scene.control.method in ("none", "guided"):
-        yield SceneError("upres", f'method "{scene.control.method}" steers no smoke; use another method, or remove it')
+    yield from upres_keys(scene.fluid, scene.upres)
+    if scene.control.method in ("none", "guided"):
+        yield SceneError(
+            "upres", f'method "{scene.control.method}" steers no {scene.fluid.table}; use another method, or remove it'
+        )
     elif not scene.keyframe:
         yield SceneError("upres", "the film follows a run to its keyframes; add one, or remove it")
     elif scene.output.keep == "scene":
         yield SceneError("upres", 'needs the frames of the run; set output.keep to "film"')
+
+
+def upres_keys(fluid: FluidTable, upres: Upres) -> Iterator[SceneError]:
+    """Keys of [upres] that are set and that a film of this fluid does not have."""
+    for name in fluid.no_upres:
+        if getattr(upres, name) != Upres.model_fields[name].default:
+            yield SceneError(f"upres.{name}", f"a film of {fluid.table} has none; remove it")
 
 
 def _keyframes(scene: Scene) -> Iterator[SceneError]:

@@ -26,6 +26,8 @@ class FluidTable(Table):
     reusable   whether other scenes can take frames of its runs, or edit them
     steered_by the method to recommend for its keyframes
     thinned    whether a keyframe's density may be lowered to fit (mass = "match")
+    no_upres   keys of [upres] that a finer film of it does not have
+    stride     cells that it may cross in a step of a finer film, for each that it crossed in the run
     no_grids   kinds of VDB grids that it does not have, and the one that takes their place
     """
 
@@ -35,6 +37,8 @@ class FluidTable(Table):
     reusable: ClassVar[bool] = False
     steered_by: ClassVar[str]
     thinned: ClassVar[bool] = False
+    no_upres: ClassVar[tuple[str, ...]] = ()
+    stride: ClassVar[int] = 1
     no_grids: ClassVar[tuple[tuple[str, ...], str]]
 
     @field_validator("initial", mode="before", check_fields=False)

@@ -45,6 +45,7 @@ class LiquidTable(FluidTable):
     colours: ClassVar[None] = None
     colour_key: ClassVar[str] = "liquid.colour"
     steered_by: ClassVar[str] = "adjoint"
+    no_upres: ClassVar[tuple[str, ...]] = ("vorticity", "buoyancy", "polish")
     no_grids: ClassVar[tuple[tuple[str, ...], str]] = (("density", "colour"), "surface")
 
     initial: Annotated[list[LiquidInitial], no_more_than(MOST_BODIES)] = Field(

@@ -83,6 +83,8 @@ class SmokeTable(FluidTable):
     colour_key: ClassVar[str] = "smoke.field[{}].colour"
     reserved: ClassVar[tuple[str, ...]] = ("vel", "velocity", "force", "target", "temperature", "Cd", "surface")
     reusable: ClassVar[bool] = True
+    no_upres: ClassVar[tuple[str, ...]] = ("spray", "near")
+    stride: ClassVar[int] = 2
     steered_by: ClassVar[str] = "spectral"
     thinned: ClassVar[bool] = True
     no_grids: ClassVar[tuple[tuple[str, ...], str]] = (("surface",), "density")
