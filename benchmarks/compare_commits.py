@@ -117,10 +117,10 @@ def do(task: str, threads: int, small: bool) -> dict[str, Any]:
         return {"seconds": float(str(row["forward + adjoint, ms"])) / 1e3}
     sys.path.insert(0, str(HERE / "results"))
     if task in EVALUATIONS:
-        from liquid import CLAY, FIGURE, KEYS, LETTER, WATER
+        from _liquid_scenes import CLAY, CROSS, LETTER, WATER
 
         if task == "clay 50x23x50":
-            return _evaluation(FIGURE.format(key=KEYS["cross"]), threads)
+            return _evaluation(CROSS, threads)
         liquid = CLAY if task.startswith("clay") else WATER
         return _evaluation(LETTER.format(steps=10, liquid=liquid, control='method = "adjoint"'), threads)
     from _spectral_common import ball, letter

@@ -123,6 +123,7 @@ def main() -> None:
     section("Whole gradients", table([gradients.measure(name, threads) for name in gradients.RUNS]))
     memory = [{"budget": name, **gradients.peak_memory(budget)} for name, budget in gradients.BUDGETS.items()]
     section("Memory under a budget", table(memory))
+    section("Memory of a whole run", script("memory.py"))
     bandwidth = f"Triad bandwidth {kernels.bandwidth() / 1e9:.1f} GB/s."
     section("Kernels", f"{bandwidth}\n\n{table(kernels.measure())}")
     section("Pressure with a solid ball: ours and PyAMG", f"```\n{script('poisson_pyamg.py')}\n```")

@@ -71,7 +71,7 @@ def marching() -> None:
 def _seconds(grid: Grid, phi: Field) -> float:
     """Processor time of a march: other processes on the machine do not count."""
     begin = time.process_time()
-    Redistance(grid).march(phi)
+    Redistance(grid).work(phi)
     return time.process_time() - begin
 
 
@@ -178,14 +178,20 @@ def gradients() -> None:
 
     print("| liquid | eps | directions | of them no cell changes | median | largest | all: median | all: largest |")
     print("|---|---|---|---|---|---|---|---|")
-    (phi,) = Redistance(grid).forward(
-        Field.from_function(grid, Kind.CENTRES, lambda x, y: np.hypot(x - 0.48, y - 0.4) - 0.22)
-    )
+    shapes = {
+        "one body": lambda x, y: np.hypot(x - 0.48, y - 0.4) - 0.22,
+        "pool and drop": lambda x, y: np.minimum(y - 0.31, np.hypot(x - 0.52, y - 0.62) - 0.14),
+    }
     (goal,) = Redistance(grid).forward(
         Field.from_function(grid, Kind.CENTRES, lambda x, y: np.maximum(abs(x - 0.53) - 0.21, abs(y - 0.46) - 0.16))
     )
     objective = SurfaceMatch([SurfaceKey(steps, goal)], 2 * grid.spacing)
-    for name, viscosity in (("water", 0.0), ("clay", 0.5)):
+    for name, viscosity, shape in (
+        ("water", 0.0, "one body"),
+        ("clay", 0.5, "one body"),
+        ("water", 0.0, "pool and drop"),
+    ):
+        (phi,) = Redistance(grid).forward(Field.from_function(grid, Kind.CENTRES, shapes[shape]))
         options = LiquidOptions(dtype=np.float64, gravity=(0.0, -1.0), viscosity=viscosity, tolerance=1e-13)
         model = Liquid(grid, 1 / 24, options)
         rollout, start, acting = Rollout(model, steps), model.initial_state(surface=phi), forces(1.5, 0.05, 0)
@@ -207,8 +213,8 @@ def gradients() -> None:
                 same.append(bool(np.array_equal(sides[0][0], sides[1][0])))
             chosen = [e for e, s in zip(errors, same) if s] or [np.nan]
             print(
-                f"| {name} | {eps:.0e} | {len(errors)} | {sum(same)} | {np.median(chosen):.1e} | {max(chosen):.1e} | "
-                f"{np.median(errors):.1e} | {max(errors):.1e} |",
+                f"| {name}, {shape} | {eps:.0e} | {len(errors)} | {sum(same)} | {np.median(chosen):.1e} | "
+                f"{max(chosen):.1e} | {np.median(errors):.1e} | {max(errors):.1e} |",
                 flush=True,
             )
     print()

@@ -1,4 +1,4 @@
-"""Nine windows of 30 frames from one shape to another: holes close, open and move. Compared blurred first, and not.
+"""Twelve windows of 30 frames from one shape to another: holes close, open and move. Compared blurred first, and not.
 Then three shapes one after the other by "adjoint", along paths and by the grid."""
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ WINDOWS = {
     "& to star": (AMPERSAND, 'shape = "star"\ncenter = [0.55, 0.5]\nradius = 0.24'),
     "box to &": (BOX, AMPERSAND),
     "S to cross": ('text = "S"\nfit = 0.55', 'shape = "cross"\nsize = 0.45'),
+    "star to A": ('shape = "star"\nradius = 0.22', 'text = "A"\nfit = 0.5'),
+    "heart to 6": ('shape = "heart"\nsize = 0.4', 'text = "6"\nfit = 0.5'),
+    "T to H": ('text = "T"\nfit = 0.5', 'text = "H"\nfit = 0.5'),
 }
 
 
