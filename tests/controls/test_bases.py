@@ -18,7 +18,7 @@ from keyfluid.controls import (
     Timing,
     UpsampledPotential,
 )
-from keyfluid.controls.modes import Wave, analyse, synthesise
+from keyfluid.controls.modes import Band, Wave, analyse, synthesise
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
@@ -103,6 +103,19 @@ def test_waves_are_orthonormal(wave):
     np.testing.assert_allclose(matrix @ matrix.T, np.eye(7), atol=1e-13)
     x = values(7)
     np.testing.assert_allclose(analyse(synthesise(x.copy(), [wave]), [wave]), x, atol=1e-13)
+
+
+@pytest.mark.parametrize("waves", [(Wave.SINE, Wave.COSINE), (Wave.AROUND, Wave.FREE), (Wave.SINE,) * 3])
+def test_a_band_of_waves_is_all_of_them_with_zeros_elsewhere(waves):
+    shape = (9, 8, 7)[: len(waves)]
+    chosen = [np.array([0, 1, n - 1]) if wave is Wave.AROUND else np.arange(4) for wave, n in zip(waves, shape)]
+    bands = [Band(n, places) for n, places in zip(shape, chosen)]
+    box = np.ix_(*chosen)
+    some, every = values([len(places) for places in chosen]), np.zeros(shape)
+    every[box] = some
+    x = values(shape)
+    np.testing.assert_allclose(synthesise(some.copy(), waves, bands), synthesise(every, waves), atol=1e-13)
+    np.testing.assert_allclose(analyse(x.copy(), waves, bands), analyse(x.copy(), waves)[box], atol=1e-13)
 
 
 @pytest.mark.parametrize("sides", ["walls", "periodic", ("open", "walls")])

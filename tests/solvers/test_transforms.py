@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from keyfluid.solvers import transforms
+from keyfluid.solvers.real_transforms import real_transform, scipy_transform
 from keyfluid.solvers.transforms import Axis, diagonal, eigenvalues
 from keyfluid.threads import set_threads
 
@@ -90,3 +91,15 @@ def test_ducc0_agrees_with_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
             with monkeypatch.context() as patch:
                 patch.setattr(transforms, "ducc0", None)
                 np.testing.assert_allclose(with_ducc, diagonal(q, axes, scale), atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("name", "kind"), [("dct", 1), ("dct", 2), ("dct", 3), ("dst", 1)])
+def test_pocketfft_called_directly_has_the_bits_of_scipys_functions(name, kind, dtype) -> None:
+    q = np.random.default_rng(3).standard_normal((9, 7, 6)).astype(dtype)
+    for axis in range(q.ndim):
+        theirs = scipy_transform(q, name, kind, axis, 1, False)
+        ours = real_transform(q, name, kind, axis)
+        np.testing.assert_array_equal(ours, theirs)
+        assert ours.dtype == dtype
+        np.testing.assert_array_equal(real_transform(q.copy(), name, kind, axis, 2, overwrite=True), theirs)

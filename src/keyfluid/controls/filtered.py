@@ -6,6 +6,8 @@ on a wall), cosines along the others; Fourier around periodic axes. Divergence i
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from keyfluid.controls.basis import Basis
@@ -25,7 +27,7 @@ class FilteredForces:
         self.parts = [Component(grid, place, shape, self.cutoff) for place, shape in zip(layout.places, layout.shapes)]
         self._root = self.dtype.type(np.sqrt(grid.count))
 
-    @property
+    @cached_property
     def count(self) -> int:
         return sum(part.count for part in self.parts)
 

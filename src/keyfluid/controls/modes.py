@@ -11,11 +11,14 @@ Each transform is orthonormal, so that analysis is both the inverse and the tran
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 import numpy as np
 import scipy.fft
 
+from keyfluid.solvers.real_transforms import real_transform
 from keyfluid.threads import threads
 
 _PARALLEL_FROM = 1 << 16
@@ -40,31 +43,52 @@ def wavenumbers(wave: Wave, count: int, length: float) -> np.ndarray:
     return np.pi * i / length
 
 
-def synthesise(coefficients: np.ndarray, waves: Sequence[Wave]) -> np.ndarray:
-    """Values of a sum of waves. May reuse the memory of `coefficients`."""
-    return _apply(coefficients, waves, inverse=True)
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Some of the `count` waves of an axis: their places in its order."""
+
+    count: int
+    places: np.ndarray
+
+    @cached_property
+    def where(self) -> slice | np.ndarray:
+        """The places as an index; a slice where they are the first ones."""
+        first = np.array_equal(self.places, np.arange(len(self.places)))
+        return slice(len(self.places)) if first else self.places
+
+    @property
+    def whole(self) -> bool:
+        return len(self.places) == self.count
 
 
-def analyse(values: np.ndarray, waves: Sequence[Wave]) -> np.ndarray:
-    """Coefficients of the waves. May reuse the memory of `values`."""
-    return _apply(values, waves, inverse=False)
-
-
-def _apply(x: np.ndarray, waves: Sequence[Wave], inverse: bool) -> np.ndarray:
-    workers = threads() if x.size >= _PARALLEL_FROM else 1
-    for wave in Wave:
-        axes = [axis for axis, here in enumerate(waves) if here is wave]
-        if not axes:
-            continue
-        if wave is Wave.SINE:
-            x = scipy.fft.dstn(x, 1, axes=axes, norm="ortho", workers=workers, overwrite_x=True)
-        elif wave is Wave.FREE:
-            x = scipy.fft.dctn(x, 1, axes=axes, norm="ortho", workers=workers, overwrite_x=True)
-        elif wave is Wave.COSINE:
-            cosine = scipy.fft.idctn if inverse else scipy.fft.dctn
-            x = cosine(x, 2, axes=axes, norm="ortho", workers=workers, overwrite_x=True)
-        else:
-            for axis in axes:
-                spectrum = scipy.fft.fft(x, axis=axis, norm="ortho", workers=workers)
-                x = spectrum.real - spectrum.imag
+def synthesise(coefficients: np.ndarray, waves: Sequence[Wave], bands: Sequence[Band] | None = None) -> np.ndarray:
+    """Values of a sum of waves; bands: which of each axis's waves the coefficients are of, default all. Axis by axis,
+    so that the transform of one skips what others have no waves for. May reuse the memory of `coefficients`."""
+    x = coefficients
+    for axis, wave in enumerate(waves):
+        if bands is not None and not bands[axis].whole:
+            chosen, band = x, bands[axis]
+            x = np.zeros((*x.shape[:axis], band.count, *x.shape[axis + 1 :]), x.dtype)
+            x[(slice(None),) * axis + (band.where,)] = chosen
+        x = _transform(x, axis, wave, inverse=True)
     return x
+
+
+def analyse(values: np.ndarray, waves: Sequence[Wave], bands: Sequence[Band] | None = None) -> np.ndarray:
+    """Coefficients of the waves: the transpose of `synthesise`. May reuse the memory of `values`."""
+    x = values
+    for axis, wave in reversed(list(enumerate(waves))):
+        x = _transform(x, axis, wave, inverse=False)
+        if bands is not None and not bands[axis].whole:
+            x = x[(slice(None),) * axis + (bands[axis].where,)]
+    return x
+
+
+def _transform(x: np.ndarray, axis: int, wave: Wave, inverse: bool) -> np.ndarray:
+    workers = threads() if x.size >= _PARALLEL_FROM else 1
+    if wave is Wave.AROUND:
+        spectrum = scipy.fft.fft(x, axis=axis, norm="ortho", workers=workers)
+        return np.subtract(spectrum.real, spectrum.imag)
+    if wave is Wave.COSINE:
+        return real_transform(x, "dct", 3 if inverse else 2, axis, workers, overwrite=True)
+    return real_transform(x, "dst" if wave is Wave.SINE else "dct", 1, axis, workers, overwrite=True)

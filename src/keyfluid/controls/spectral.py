@@ -15,6 +15,7 @@ Deviation    coefficients are not those of psi: each wave is scaled so that a co
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
@@ -22,7 +23,7 @@ import numpy as np
 
 from keyfluid.boundary import Boundary
 from keyfluid.controls.basis import Basis
-from keyfluid.controls.modes import Wave, analyse, synthesise, wavenumbers
+from keyfluid.controls.modes import Band, Wave, analyse, synthesise, wavenumbers
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
@@ -59,7 +60,7 @@ class SpectralPotential:
                 "raise the cutoff"
             )
 
-    @property
+    @cached_property
     def count(self) -> int:
         return sum(part.count for part in self.parts) + len(self._means)
 
@@ -144,12 +145,8 @@ class Component:
         self.indices = [np.flatnonzero(k * longest / (2 * np.pi) <= cutoff * (1 + 1e-9)) for k in kappa]
         self._kappa = [k[chosen] for k, chosen in zip(kappa, self.indices)]
         self.counts = tuple(len(chosen) for chosen in self.indices)
-        self._box = np.ix_(*self.indices)
-        self._whole = self.counts == self.shape
-
-    @property
-    def count(self) -> int:
-        return int(np.prod(self.counts))
+        self.count = math.prod(self.counts)
+        self._bands = [Band(n, chosen) for n, chosen in zip(self.shape, self.indices)]
 
     @property
     def labels(self) -> list[np.ndarray]:
@@ -161,16 +158,10 @@ class Component:
 
     def spread(self, chosen: np.ndarray, values: np.ndarray) -> None:
         """Fill `values`, zero before, with the potential of the chosen waves' coefficients."""
-        if self._whole:
-            padded = chosen
-        else:
-            padded = np.zeros(self.shape, chosen.dtype)
-            padded[self._box] = chosen
-        values[self._inner] = synthesise(padded, self.waves)
+        values[self._inner] = synthesise(chosen, self.waves, self._bands)
 
     def gather(self, values_bar: np.ndarray) -> np.ndarray:
-        coefficients = analyse(values_bar[self._inner].copy(), self.waves)
-        return coefficients if self._whole else coefficients[self._box]
+        return analyse(values_bar[self._inner].copy(), self.waves, self._bands)
 
     def wavenumber(self) -> np.ndarray:
         """|kappa| of the chosen waves, rad/m."""

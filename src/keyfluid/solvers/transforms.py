@@ -21,6 +21,7 @@ from itertools import pairwise
 import numpy as np
 import scipy.fft
 
+from keyfluid.solvers.real_transforms import real_transform
 from keyfluid.threads import threads
 
 try:
@@ -104,8 +105,7 @@ def _real(x: np.ndarray, a: int, axis: Axis, inverse: bool, overwrite: bool) -> 
     if ducc0 is not None:
         transform = ducc0.fft.dct if axis is Axis.MIRROR else ducc0.fft.dst
         return _chunked(x, a, x.shape[a], partial(transform, type=kind, axes=(a,), inorm=1))
-    transform = scipy.fft.dct if axis is Axis.MIRROR else scipy.fft.dst
-    return transform(x, kind, axis=a, norm="ortho", workers=_workers(x), overwrite_x=overwrite)
+    return real_transform(x, "dct" if axis is Axis.MIRROR else "dst", kind, a, _workers(x), overwrite)
 
 
 def _fourier_scipy(x: np.ndarray, axes: tuple[Axis, ...], scale: np.ndarray) -> np.ndarray:
