@@ -104,6 +104,27 @@ def test_a_point_that_blows_up_is_stepped_back_from():
     assert state.now.x[0] == pytest.approx(1.9)
 
 
+def test_a_gradient_is_computed_only_at_points_that_are_low_enough():
+    values, computed = [], []
+
+    def lazily(x):
+        value, gradient = rosenbrock(x)
+        values.append(value)
+
+        def compute():
+            computed.append(value)
+            return gradient
+
+        return value, compute
+
+    start = np.array([-1.2, 1.0])
+    state, _ = minimised(Lbfgs(first_step=3.0), start, lazily, iterations=15)
+    eager, _ = minimised(Lbfgs(first_step=3.0), start, rosenbrock, iterations=15)
+    assert np.array_equal(state.now.x, eager.now.x)
+    assert state.evaluations == eager.evaluations == len(values)
+    assert len(computed) < len(values), "some trial is too high here, or the test shows nothing"
+
+
 def test_it_says_why_it_stalls():
     flat = Lbfgs().start(np.zeros(3), lambda x: (1.0, np.zeros(3)))
     assert "gradient is zero" in Lbfgs().advance(flat, lambda x: (1.0, np.zeros(3))).stalled

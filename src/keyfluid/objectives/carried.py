@@ -36,7 +36,7 @@ class CarriedObjective:
         self.part, self._follow, self._start, self._cuts, self._gifts = part, follow, dict(start), cuts, gifts
         self._looks = sorted(part.steps())
 
-    def term(self, carriers: Sequence[Field]) -> tuple[float, Sequence[Field]]:
+    def term(self, carriers: Sequence[Field]) -> tuple[float, Callable[[], Sequence[Field]]]:
         value, spans = 0.0, dict[int, list[_Way]]()
         for way in self._ways(carriers, self._looks):
             if way.end in self._looks:
@@ -44,9 +44,13 @@ class CarriedObjective:
                 value += more
                 way.bars.update(bars)
             spans.setdefault(way.begin, []).append(way)
+        return value, lambda: self._pushes(carriers, spans)
+
+    def _pushes(self, carriers: Sequence[Field], spans: Mapping[int, Sequence[_Way]]) -> Sequence[Field]:
+        """The derivative by each carrier, from the last way to the first."""
         pushes = [carrier.zeros_like() for carrier in carriers]
         back: Bars = {}
-        for begin, ways in reversed(spans.items()):
+        for begin, ways in reversed(list(spans.items())):
             add_bars(ways[-1].bars, back)
             back = {}
             for way in ways:
@@ -58,7 +62,7 @@ class CarriedObjective:
                 add_bars(back, dict(zip(way.start, found)))
                 for step, push in enumerate(found[len(start) :], begin - self._cuts[0]):
                     pushes[step].data[:] += push.data
-        return value, pushes
+        return pushes
 
     def densities(self, carriers: Sequence[Field], steps: Iterable[int]) -> dict[int, State]:
         """The carried densities after some numbers of steps."""

@@ -22,8 +22,9 @@ import numpy as np
 from keyfluid.errors import KeyfluidError
 from keyfluid.kernels.vectors import add_scaled, dot
 
-Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
-"""Value and gradient at a point; a value that is not finite marks a point that can't be used."""
+Function = Callable[[np.ndarray], tuple[float, np.ndarray | Callable[[], np.ndarray]]]
+"""Value and gradient at a point, or what computes the gradient, which is called only where the value is low enough; a
+value that is not finite marks a point that can't be used."""
 
 _ARMIJO, _CURVATURE = 1e-4, 0.9
 _LEAST_CURVATURE = 1e-10
@@ -104,7 +105,7 @@ class Lbfgs:
         value, gradient = function(x)
         if not np.isfinite(value):
             raise KeyfluidError("optimiser: the objective is not finite at the start; shorten the step or the forces")
-        here = Iterate(x, value, gradient)
+        here = Iterate(x, value, _array(gradient))
         return Minimisation(here, here)
 
     def advance(self, state: Minimisation, function: Function) -> Minimisation:
@@ -198,11 +199,12 @@ class Lbfgs:
             value, gradient = function(x)
             if not np.isfinite(value) or value > bar + _ARMIJO * step * slope:
                 high = step
+                del gradient  # and what it was to be computed from
             else:
-                here = Iterate(x, value, gradient)
+                here = Iterate(x, value, _array(gradient))
                 if best is None or value < best.value:
                     best = here
-                if self.slack > 0 or dot(gradient, direction) >= _CURVATURE * slope:
+                if self.slack > 0 or dot(here.gradient, direction) >= _CURVATURE * slope:
                     return here, trial
                 low = step
             if high == np.inf:
@@ -213,6 +215,10 @@ class Lbfgs:
                 parabola = -slope * high * high / (2.0 * (value - now.value - slope * high))
                 step = min(max(parabola, 0.1 * high), 0.5 * high)
         return best, self.trials
+
+
+def _array(gradient: np.ndarray | Callable[[], np.ndarray]) -> np.ndarray:
+    return gradient() if callable(gradient) else gradient
 
 
 def _pair(before: Iterate, after: Iterate) -> Pair:

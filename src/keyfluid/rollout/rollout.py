@@ -40,8 +40,8 @@ class Objective(Protocol):
 class PathObjective(Protocol):
     """A function of the velocities that moved the fluid, all steps' at once."""
 
-    def term(self, carriers: Sequence[Field]) -> tuple[float, Sequence[Field]]:
-        """Its value and its derivative by each of them."""
+    def term(self, carriers: Sequence[Field]) -> tuple[float, Callable[[], Sequence[Field]]]:
+        """Its value, and what computes its derivative by each of them."""
         ...
 
 
@@ -55,6 +55,17 @@ class Gradient:
     value: float
     terms: Mapping[int, float]
     initial_bar: Mapping[str, Field]
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """Value of an objective; `gradient` takes the way back, once, for those who want it.
+
+    A line search drops the points that are too high, whose adjoint would be two thirds of their cost.
+    """
+
+    value: float
+    gradient: Callable[[], Gradient]
 
 
 class Rollout:
@@ -120,6 +131,13 @@ class Rollout:
 
         along: is added to the objective.
         """
+        return self.evaluate(state, objective, forcing, along).gradient()
+
+    def evaluate(
+        self, state: State, objective: Objective, forcing: Forcing | None = None, along: PathObjective | None = None
+    ) -> Evaluated:
+        """The value, and the gradient if it is asked for. Where not all steps can be stored, the last ones are
+        simulated and reversed before the value is known, so the gradient is found at once."""
         forcing = forcing or StoredForcing()
         looks = set(objective.steps())
         beyond = [step for step in looks if not self.first <= step <= self.last]
@@ -137,15 +155,25 @@ class Rollout:
 
         at_start = look(self.first, state)
         pushes = _Pushes(along, self.first)
-        if along is not None and self._schedule.split(self.steps, self.plan.places) > 0:
-            seen = Carriers()
-            self.run(state, forcing, observe=seen)
-            pushes.find(seen.velocities)
         reversal = _Reversal(self.model, self._schedule, forcing, look, pushes, self._keep_work)
-        bars = reversal.whole(state, self.first, self.steps, self.plan.places, {})
-        add_bars(bars, at_start)
-        initial_bar = {name: bars[name] if name in bars else state[name].zeros_like() for name in state}
-        return Gradient(sum(terms[step] for step in sorted(terms)) + pushes.value, terms, initial_bar)
+
+        def value() -> float:
+            return sum(terms[step] for step in sorted(terms)) + pushes.value
+
+        def gradient(bars: Bars) -> Gradient:
+            add_bars(bars, at_start)
+            initial_bar = {name: bars[name] if name in bars else state[name].zeros_like() for name in state}
+            return Gradient(value(), terms, initial_bar)
+
+        if self._schedule.split(self.steps, self.plan.places) > 0:
+            if along is not None:
+                seen = Carriers()
+                self.run(state, forcing, observe=seen)
+                pushes.find(seen.velocities)
+            found = gradient(reversal.whole(state, self.first, self.steps, self.plan.places, {}))
+            return Evaluated(found.value, lambda: found)
+        taken = reversal.forward(state, self.first, self.steps)
+        return Evaluated(value(), lambda: gradient(reversal.back(taken, state, {})))
 
 
 class Carriers(Observer):
@@ -165,14 +193,23 @@ class _Pushes:
     along: PathObjective | None
     first: int
     value: float = 0.0
-    bars: Sequence[Field] | None = None
+    _way_back: Callable[[], Sequence[Field]] | None = None
+    _bars: Sequence[Field] | None = None
 
     def find(self, carriers: Sequence[Field]) -> None:
-        if self.along is not None and self.bars is None:
-            self.value, self.bars = self.along.term(carriers)
+        if self.along is not None and self._way_back is None:
+            self.value, self._way_back = self.along.term(carriers)
 
     def at(self, step: int) -> Field | None:
-        return None if self.bars is None else self.bars[step - self.first]
+        if self._way_back is None:
+            return None
+        if self._bars is None:
+            self._bars = self._way_back()
+        return self._bars[step - self.first]
+
+
+_Taken = list[tuple[int, Tape, Mapping[str, Field]]]
+"""Of each step its number, its tape, and the objective's derivative by the state after it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +230,7 @@ class _Reversal:
             return bars
         ahead = self.schedule.split(count, places)
         if ahead == 0:
-            return self.taped(state, first, count, bars)
+            return self.back(self.forward(state, first, count), state, bars)
         middle = state
         for step in range(first, first + ahead):
             middle = self.model.step(middle, self.forcing.inputs(step), step)
@@ -201,15 +238,18 @@ class _Reversal:
         del middle
         return self.whole(state, first, ahead, places, bars)
 
-    def taped(self, state: State, first: int, count: int, bars: Bars) -> Bars:
-        """The same, with the tape of every step stored."""
-        taken: list[tuple[int, Tape, Mapping[str, Field]]] = []
-        like = state
+    def forward(self, state: State, first: int, count: int) -> _Taken:
+        """Steps with the tape of every one stored."""
+        taken: _Taken = []
         for step in range(first, first + count):
             tape = Tape(self.keep_work)
             state = self.model.step(state, self.forcing.inputs(step), step, tape)
             taken.append((step, tape, self.look(step + 1, state)))
         self.pushes.find([tape.carrier for _, tape, _ in taken])
+        return taken
+
+    def back(self, taken: _Taken, like: State, bars: Bars) -> Bars:
+        """Adjoint of the state before the first of these steps, which are used up."""
         while taken:
             step, tape, term_bar = taken.pop()
             add_bars(bars, term_bar)

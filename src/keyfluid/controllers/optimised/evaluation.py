@@ -6,7 +6,7 @@ phi(u) = phi_keys(q(u)) + shear + sum_t penalty(M_t u)                     [McNa
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -239,15 +239,29 @@ class Evaluation:
         return worst_by_key((keys[place].path, error) for place, error in self.match.errors.items())
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = self.trial(vector)
+        return value, gradient()
+
+    def trial(self, vector: np.ndarray) -> tuple[float, Callable[[], np.ndarray]]:
+        """The value, and what computes the gradient. Penalties on forces are known only after the way back, so with
+        them it is always taken."""
         forcing = ControlForcing(self.control, vector, self._penalty, self._others, self._source_penalty)
         self.evaluations += 1
         try:
-            gradient = self._rollout.gradient(self._state, self._objective, forcing, self._along)
+            found = self._rollout.evaluate(self._state, self._objective, forcing, self._along)
         except BlowUp:
             # Forces so strong that the simulation blows up: a point that the line search steps back from.
-            return math.inf, forcing.gradient()[1]
-        penalty, vector_bar = forcing.gradient()
-        return gradient.value + penalty, vector_bar
+            return math.inf, lambda: forcing.gradient()[1]
+        if self._penalty is not None or self._source_penalty is not None:
+            found.gradient()
+            penalty, vector_bar = forcing.gradient()
+            return found.value + penalty, lambda: vector_bar
+
+        def gradient() -> np.ndarray:
+            found.gradient()
+            return forcing.gradient()[1]
+
+        return found.value, gradient
 
     def require_sense(self, vector: np.ndarray) -> None:
         """Raise BlowUp if the smoke has left all sense before the search begins: no force found later would help, and

@@ -94,11 +94,11 @@ def _minimise(search: WindowSearch, entry: Entry, watch: Watch) -> Minimisation:
     if state is None:
         if search.check_start and entry.rank == 0:
             evaluation.require_sense(entry.x)
-        state = optimiser.start(entry.x, evaluation)
+        state = optimiser.start(entry.x, evaluation.trial)
         watch.iterated(entry.rank, state, evaluation)
     while not _settled(state, stage, evaluation.error if evaluation.evaluations else entry.error):
         watch.stop_if_asked()
-        state = optimiser.advance(state, evaluation)
+        state = optimiser.advance(state, evaluation.trial)
         watch.iterated(entry.rank, state, evaluation)
     return state
 
