@@ -9,6 +9,7 @@ from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.operators.guide_liquid import GuideLiquid, KeepNear, SurfacePull
+from keyfluid.operators.keep_volume import filled_smoothly
 from keyfluid.operators.redistance import Redistance
 from keyfluid.operators.wet import Wet
 
@@ -109,11 +110,27 @@ def test_a_strength_above_one_is_refused():
 
 def test_a_surface_is_kept_near_another():
     surface, followed = disk((0.75, 0.37), 0.1), disk((0.3, 0.37), 0.15)
-    (after,) = KeepNear(followed, 0.02).forward(surface)
+    (after,) = KeepNear(followed, 0.02).forward(surface, surface)
     assert np.all(after.data[followed.data > 0.02] > 0), "nothing is left far outside"
     assert np.all(after.data[followed.data < -0.02] < 0), "nothing is missing deep inside"
     near = disk((0.31, 0.37), 0.15)
-    kept = KeepNear(followed, 0.02).forward(near)[0]
+    kept = KeepNear(followed, 0.02).forward(near, near)[0]
     np.testing.assert_array_equal(kept.data, near.data)
     with pytest.raises(KeyfluidError, match="kept within"):
         KeepNear(followed, 0.0)
+
+
+def test_what_is_cut_off_is_given_to_the_rest_within_the_limit():
+    followed, far = disk((0.4, 0.37), 0.2), disk((0.8, 0.37), 0.04)
+    surface = far.like(np.minimum(disk((0.41, 0.37), 0.2).data, far.data))
+    (after,) = KeepNear(followed, 0.05).forward(surface, surface)
+    assert filled_smoothly(surface).sum() > 1.02 * filled_smoothly(followed).sum(), "there is something to cut off"
+    assert filled_smoothly(after).sum() == pytest.approx(filled_smoothly(surface).sum(), rel=2e-6)
+    assert np.all(after.data >= followed.data - 0.05 - 1e-6)
+    assert np.all(after.data <= followed.data + 0.05 + 1e-6)
+
+
+def test_a_volume_that_the_limits_do_not_allow_is_missed_by_as_little_as_possible():
+    followed = disk((0.4, 0.37), 0.2)
+    (after,) = KeepNear(followed, 0.02).forward(followed, disk((0.4, 0.37), 0.3))
+    np.testing.assert_allclose(after.data, followed.data - 0.02, atol=1e-6)

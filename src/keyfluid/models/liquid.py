@@ -64,7 +64,7 @@ class LiquidOptions:
     given back (operators/keep_volume.py); sequence: the parts of a step in order; tolerance: of pressure and viscosity;
     guide: makes, for the seconds that a step begins and ends at, what is done to velocity and surface before the
     velocity is projected, None: nothing; keep_near: makes, for the second that a step ends at, what is done to the
-    surface after redistancing.
+    surface at last.
     """
 
     dtype: np.typing.DTypeLike = np.float32
@@ -144,13 +144,14 @@ class Liquid(Model):
             parts["diffuse"] = [Operation("diffuse", diffuse, both, moving)]
         if solids is not None:
             parts["redistance"].insert(0, Operation("into bodies", IntoBodies(solids), still, still))
-        near = options.keep_near((index + 1) * self.dt) if options.keep_near is not None else None
-        if near is not None:
-            parts["redistance"].append(Operation("keep near", near, still, still))
         if options.keep_volume:
             parts["advect"].insert(0, Operation("remember", Remember(self.grid), still, (_BEFORE,)))
             keep = KeepVolume(self.grid, solids)
             parts["redistance"].append(Operation("keep volume", keep, (SURFACE, _BEFORE), still))
+        near = options.keep_near((index + 1) * self.dt) if options.keep_near is not None else None
+        if near is not None:
+            before = _BEFORE if options.keep_volume else SURFACE
+            parts["redistance"].append(Operation("keep near", near, (SURFACE, before), still))
         return [operation for name in options.sequence for operation in parts[name]]
 
     def _guide(self, index: int) -> list[Operation]:

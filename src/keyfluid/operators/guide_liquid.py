@@ -16,21 +16,26 @@ Deviations  smoke's guide (guide.py) cuts waves over the whole box; a liquid fil
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
+from scipy.optimize import brentq
 
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.operators.base import Fields, ForwardOnly
 from keyfluid.operators.beside_faces import beside_faces
+from keyfluid.operators.keep_volume import WIDTH, filled_share, filled_smoothly
 from keyfluid.operators.wet import Wet
 from keyfluid.solids import Solids
 
 _REACH = 3.0
 """Widths after which the Gaussian ends."""
+_LEFT = 1e-6
+"""Share of the volume that may be off."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,20 +60,38 @@ class SurfacePull:
 
 
 class KeepNear(ForwardOnly):
-    """forward(surface) -> (surface,): phi1 = phi, at least psi - d and at most psi + d; the surface is then nowhere
-    farther than d from the one that is followed. What lies beyond is cut off or filled, and keep_volume.py gives its
-    volume to the rest."""
+    """forward(surface, before) -> (surface,): phi1 = phi + c, at least psi - d and at most psi + d.
 
-    def __init__(self, followed: Field, most: float) -> None:
+    The surface is then nowhere farther than d from the one that is followed. What lies beyond is cut off or filled, and
+    c gives its volume to the rest: V(phi1) = V(before) to a millionth, with the smoothed volume of keep_volume.py, or
+    the nearest that the limits allow.
+    """
+
+    def __init__(self, followed: Field, most: float, solids: Solids | None = None) -> None:
         if not most > 0:
             raise KeyfluidError(f"guide: a surface can't be kept within {most} m of another")
-        self.followed, self.most = followed, most
+        self.followed, self.most, self.solids = followed, most, solids
 
     def forward(self, *inputs: Field) -> Fields:
-        (surface,) = inputs
-        surface.require(self.followed.grid, Kind.CENTRES, "guide: surface")
-        psi, most = self.followed.data.astype(surface.dtype), surface.dtype.type(self.most)
-        return (surface.like(np.clip(surface.data, psi - most, psi + most)),)
+        surface, before = inputs
+        for field in inputs:
+            field.require(self.followed.grid, Kind.CENTRES, "guide: surface")
+        psi, most = self.followed.data.astype(np.float64), self.most
+        phi = surface.data.astype(np.float64)
+        fluid = np.ones(phi.size, bool) if self.solids is None else self.solids.fluid.ravel()
+        wanted = filled_smoothly(before)[fluid].sum()
+        # Cells that are full or empty whatever c is count once.
+        clipped = np.clip(phi, psi - most, psi + most)
+        felt = fluid & (np.abs(clipped) < most + WIDTH * surface.grid.spacing)
+        rest = np.count_nonzero((clipped < 0) & fluid & ~felt)
+        near, low, high = phi[felt], psi[felt] - most, psi[felt] + most
+
+        def gained(raised: float) -> float:
+            values = np.clip(near + raised, low, high)
+            return rest + float(filled_share(values, surface.grid.spacing).sum()) - float(wanted)
+
+        raised = 0.0 if abs(gained(0.0)) <= _LEFT * wanted else _root(gained, most)
+        return (surface.like(np.clip(phi + raised, psi - most, psi + most).astype(surface.dtype)),)
 
 
 class GuideLiquid(ForwardOnly):
@@ -123,6 +146,15 @@ class GuideLiquid(ForwardOnly):
         grid = surface.grid
         speed = self.pull.speed(phi - psi)
         return [0.5 * speed * (_slope(grid, phi, axis) + _slope(grid, psi, axis)) for axis in range(grid.dim)]
+
+
+def _root(falling: Callable[[float], float], most: float) -> float:
+    """Where a falling function is zero between -most and most, or the end that is nearest to it."""
+    if falling(-most) <= 0:
+        return -most
+    if falling(most) >= 0:
+        return most
+    return float(brentq(falling, -most, most, xtol=1e-7 * most))
 
 
 def _slope(grid: Grid, values: np.ndarray, axis: int) -> np.ndarray:

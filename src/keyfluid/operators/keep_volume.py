@@ -34,7 +34,8 @@ from keyfluid.grid import Grid, Kind
 from keyfluid.operators.base import Fields, SharedWork, SymmetricOperator
 from keyfluid.solids import Solids
 
-_HALF_WIDTH = 1.5
+WIDTH = 1.5
+"""Cells on either side of the surface over which H falls."""
 _REACH = 3
 """Cells of air around a body that count to it: more than the half width, as a surface moves when it is raised."""
 _LEFT = 1e-5
@@ -104,7 +105,7 @@ class Smoothed:
         cls, surface: Field, bodies: LiquidBodies, solids: Solids | None, raised: np.ndarray | float = 0.0
     ) -> Smoothed:
         """The numbers of a level set after `raised` metres are added to it, cell by cell."""
-        width = _HALF_WIDTH * surface.grid.spacing
+        width = WIDTH * surface.grid.spacing
         s = (surface.data.astype(np.float64) + raised) / width
         fluid = True if solids is None else solids.fluid.ravel()
         near = np.flatnonzero((np.abs(s) < 1.0) & fluid)
@@ -119,7 +120,12 @@ class Smoothed:
 
 def filled_smoothly(surface: Field) -> np.ndarray:
     """H of every cell."""
-    s = np.clip(surface.data.astype(np.float64) / (_HALF_WIDTH * surface.grid.spacing), -1.0, 1.0)
+    return filled_share(surface.data.astype(np.float64), surface.grid.spacing)
+
+
+def filled_share(phi: np.ndarray, spacing: float) -> np.ndarray:
+    """H of some cells."""
+    s = np.clip(phi / (WIDTH * spacing), -1.0, 1.0)
     return 0.5 * (1.0 - s - np.sin(np.pi * s) / np.pi)
 
 

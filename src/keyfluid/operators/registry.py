@@ -248,7 +248,7 @@ FORWARD_ONLY: dict[str, Builder] = {
         (at.field(Kind.CENTRES),),
     ),
     "guide liquid": _guide_liquid,
-    "keep near": lambda at: (KeepNear(_surface(at), 0.4), (_surface(at),)),
+    "keep near": lambda at: (KeepNear(_surface(at), 0.4), (_surface(at), _surface(at))),
     "take back": lambda at: (TakeBack(at.grid, 0.6), tuple(_not_negative(at.field(Kind.CENTRES)) for _ in range(3))),
     "carry smoke": lambda at: (_carry_smoke(at), (at.field(Kind.CENTRES), at.field(Kind.FACES))),
 }

@@ -114,7 +114,7 @@ def led_liquid(plan: GuidedPlan) -> Step:
 
     def keep_near(end: float) -> KeepNear | None:
         limited = plan.near > 0 and plan.fade_at(end) == 1.0
-        return KeepNear(solved.surface(end), plan.near * cell) if limited else None
+        return KeepNear(solved.surface(end), plan.near * cell, problem.solids(end)) if limited else None
 
     steps = LiquidSteps(problem, replace(fluid.options(problem), guide=guide, keep_near=keep_near))
     if plan.turbulence == 0:
