@@ -34,7 +34,7 @@ iterations = 15
 """
 FILMS = {
     "calm": ["control.turbulence=0"],
-    "spray": ["control.turbulence=0.2", "control.spray=0.5"],
+    "spray": ["control.turbulence=0.3", "control.spray=0.8", "control.near=0.95"],
 }
 
 

@@ -45,7 +45,6 @@ gravity = 2.0
 method = "spectral"
 schedule = "sequence"
 ahead = 0
-iterations = 40
 """
 HELD_OUT = "P5"
 """Letters chosen once, before either method was tried on them."""

@@ -89,7 +89,7 @@ class OptimisedSettings(Table):
     iterations: Annotated[int, whole(1, 1_000_000)] | None = Field(
         default=None,
         description="of the optimiser, at most, in each stage; half as many on coarser grids, of a liquid a quarter "
-        "more; default 120, of a liquid 75 (by waves 28; presets: the paper's)",
+        "more; default 120, of a liquid 75 (by waves 28, more for keyframes over 10 steps apart; presets: the paper's)",
     )
     tau: Annotated[float, number(at_least=0, at_most=1)] | None = Field(
         default=None,
