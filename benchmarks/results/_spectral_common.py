@@ -127,9 +127,9 @@ class Recorder:
 @contextmanager
 def recorded(finest: int) -> Iterator[Recorder]:
     """Watch all evaluations inside the block."""
-    recorder, began, plain = Recorder(finest), time.perf_counter(), Evaluation.__call__
+    recorder, began, plain = Recorder(finest), time.perf_counter(), Evaluation.trial
 
-    def watched(self: Evaluation, vector: np.ndarray) -> tuple[float, np.ndarray]:
+    def watched(self: Evaluation, vector: np.ndarray) -> tuple[float, Callable[[], np.ndarray]]:
         value, gradient = plain(self, vector)
         cells = self.problem.grid.count
         finer = recorder.best is None or cells > recorder.best[0].problem.grid.count
@@ -141,7 +141,7 @@ def recorded(finest: int) -> Iterator[Recorder]:
         recorder.errors.append(self.error if np.isfinite(value) else np.inf)
         return value, gradient
 
-    with patch.object(Evaluation, "__call__", watched):
+    with patch.object(Evaluation, "trial", watched):
         yield recorder
 
 

@@ -187,14 +187,14 @@ def test_other_errors_are_no_infinite_objective(monkeypatch):
         raise KeyfluidError("something else")
 
     function = evaluation()
-    monkeypatch.setattr(Rollout, "gradient", broken)
+    monkeypatch.setattr(Rollout, "evaluate", broken)
     with pytest.raises(KeyfluidError, match="something else"):
         function(function.control.zeros())
 
 
 @pytest.mark.parametrize("way", ["adjoint", "spectral"])
 def test_no_search_begins_in_a_flow_without_sense(way, monkeypatch):
-    monkeypatch.setattr(Evaluation, "__call__", lambda *arguments: pytest.fail("the search began"))
+    monkeypatch.setattr(Evaluation, "trial", lambda *arguments: pytest.fail("the search began"))
     with pytest.raises(BlowUp, match="buoyancy"):
         keyfluid.run(text(way, LIFTED))
 

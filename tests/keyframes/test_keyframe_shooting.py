@@ -198,12 +198,12 @@ worker.stdout.read()
 WORKER = """
 import pathlib, runpy, sys
 from keyfluid.controllers.optimised.evaluation import Evaluation
-evaluate = Evaluation.__call__
+evaluate = Evaluation.trial
 def told(self, vector):
     found = evaluate(self, vector)
     pathlib.Path(sys.argv[2]).touch()
     return found
-Evaluation.__call__ = told
+Evaluation.trial = told
 runpy.run_module("keyfluid.controllers.optimised.workers", run_name="__main__")
 """
 """The worker's own module, which leaves a file when it has evaluated once."""
