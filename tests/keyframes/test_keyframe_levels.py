@@ -13,6 +13,7 @@ from keyfluid.errors import KeyfluidError, SceneError, SceneErrors
 from keyfluid.scenes.build.problem import BuiltScene
 
 TEXT = flat('method = "spectral"\ncoarse = 1\npaths = 4').replace("resolution = 16", "resolution = 64")
+RING = 'shape = "ring", center = [0.4, 0.35], radius = 0.2, thickness = 0.08'
 
 
 def grids():
@@ -26,12 +27,16 @@ def test_a_coarser_grid_comes_first():
     assert grids() == [((32, 24), 0), ((32, 24), 4), ((64, 48), 4)]
 
 
-def test_along_paths_the_first_comparisons_are_blurred():
-    problem = problem_of(TEXT)
-    blurs = [stage.blur for stage in plan_stages(problem, SearchNumbers.of(problem)) if stage.paths]
-    assert blurs == [0.06, 0.03, 0.0, 0.0]
-    problem = problem_of(TEXT + '\ngamma = "none"')
-    assert not any(stage.blur for stage in plan_stages(problem, SearchNumbers.of(problem)))
+def test_along_paths_the_first_comparisons_of_smoke_with_a_hole_are_blurred():
+    def blurs(text):
+        problem = problem_of(text)
+        return [stage.blur for stage in plan_stages(problem, SearchNumbers.of(problem)) if stage.paths]
+
+    ring = TEXT.replace('shape = "disk", center = [0.4, 0.35], radius = 0.17', RING, 1)
+    assert RING in ring
+    assert blurs(ring) == [0.06, 0.03, 0.0, 0.0]
+    assert blurs(ring + '\ngamma = "none"') == [0.0, 0.0]
+    assert blurs(TEXT) == [0.0, 0.0]
 
 
 def test_a_grid_that_can_not_hold_the_scene_is_left_out(monkeypatch):

@@ -93,6 +93,11 @@ class Shell(Watcher, Protocol):
         ...
 
     @property
+    def show_worth(self) -> bool:
+        """Somebody can look at a picture, and it would take no more than a tenth of the time."""
+        ...
+
+    @property
     def show_due(self) -> bool:
         """Somebody may be waiting for a picture: it is a while since the last one."""
         ...

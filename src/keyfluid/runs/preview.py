@@ -21,13 +21,17 @@ class Preview:
     def show(self, since: float | None = None) -> None:
         """The frames so far; skipped where that would take more than a tenth of the time."""
         recorder, began = self._recorder, time.perf_counter() if since is None else since
-        if recorder.folder is None or not recorder.metas or began - self._shown < _PATIENCE * self._seconds:
+        if recorder.folder is None or not recorder.metas or not self.worth(began):
             return
         outputs = Outputs(recorder.problem, recorder.frames, recorder.folder)
         outputs.write_strip()
         outputs.write_report(recorder.result("running"))
         self._shown = time.perf_counter()
         self._seconds = self._shown - began
+
+    def worth(self, now: float) -> bool:
+        """Whether a preview that begins now takes a tenth of the time at most, and leaves anything to look at."""
+        return self._recorder.folder is not None and now - self._shown >= _PATIENCE * self._seconds
 
     @property
     def due(self) -> bool:

@@ -48,6 +48,10 @@ class RunShell:
         return self.reporter.stop_requested
 
     @property
+    def show_worth(self) -> bool:
+        return self.preview.worth(time.perf_counter())
+
+    @property
     def show_due(self) -> bool:
         return self.preview.due
 

@@ -89,19 +89,23 @@ class SearchRecord(Watch):
             self._error, self._errors = evaluation.error, evaluation.errors
         self._keep(rank, state)
         if not begins and shell.show_due:
-            began = time.perf_counter()
-            self._preview(rank, state.best.x)
-            shell.show(began)
+            self._show(rank, state.best.x)
 
     def finished(self, rank: int, state: Minimisation) -> None:
         if state.stalled:
             self.shell.note(f"{self.stages[rank].label}: {self._reason(rank, state)}")
         if rank + 1 < len(self.stages):
-            self._preview(rank, state.best.x)
-        else:
-            self._film(rank, state.best.x, self.final.problem.frames if self.is_last else self.final.window.last)
-        if rank + 1 < len(self.stages) or not self.is_last:
+            if self.shell.show_worth:
+                self._show(rank, state.best.x)
+            return
+        self._film(rank, state.best.x, self.final.problem.frames if self.is_last else self.final.window.last)
+        if not self.is_last:
             self.shell.show()
+
+    def _show(self, rank: int, x: np.ndarray) -> None:
+        began = time.perf_counter()
+        self._preview(rank, x)
+        self.shell.show(began)
 
     def _preview(self, rank: int, x: np.ndarray) -> None:
         """A film on the way; forces that the search has yet to tame are no reason to end it."""
