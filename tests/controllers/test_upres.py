@@ -282,7 +282,7 @@ def test_faults_are_one_line(solved, tmp_path, told, change, line):
 
 
 def test_a_factor_beyond_memory(solved, tmp_path, told, monkeypatch):
-    monkeypatch.setattr("keyfluid.scenes.build.memory.memory_of_machine", lambda: 400 << 20)
+    monkeypatch.setattr("keyfluid.scenes.build.memory.memory_of_machine", lambda: 330 << 20)
     (line,) = told(solved, "-o", tmp_path / "film", "--factor", "64")
     assert "domain.resolution: 1024 takes about" in line
     assert "use at most" in line

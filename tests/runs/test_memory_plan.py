@@ -35,6 +35,14 @@ radius = 0.25
 method = "spectral"
 iterations = 1
 """
+SECOND = """
+schedule = "sequence"
+[[keyframe]]
+frame = 24
+shape = "disk"
+center = [0.4, 0.5]
+radius = 0.25
+"""
 
 
 def scene(dim: int, resolution: int, steps: int = 1) -> str:
@@ -70,9 +78,14 @@ def test_a_run_without_a_folder_counts_the_frames_it_keeps(steps):
     result = keyfluid.run(scene(2, 32, steps), threads=1)
     stored = result.frames.store.read(12).arrays
     assert frame_in_memory(problem, steps) == sum(array.nbytes for array in stored.values())
-    plan = plan_run(problem)
-    more = estimate(problem, plan, 0.0, in_memory=True).memory - estimate(problem, plan, 0.0).memory
-    assert more == 13 * frame_in_memory(problem, steps)
+    for text, while_searching, in_all in (
+        (scene(2, 32, steps), 0, 13),
+        (scene(2, 32, steps).replace("frames = 12", "frames = 24") + SECOND, 12, 25),
+    ):
+        problem = build(load_scene(text))
+        plan, frame = plan_run(problem), frame_in_memory(problem, steps)
+        held, alone = (estimate(problem, plan, 0.0, in_memory=kept).memory for kept in (True, False))
+        assert held - alone == max(while_searching * frame, in_all * frame - plan.memory_bytes)
 
 
 def test_few_iterations_leave_few_pairs():

@@ -232,7 +232,7 @@ def test_memory_and_windows_are_told_and_what_can_not_fit_is_refused(monkeypatch
     three = {"frames": 18, "more": SECOND + THIRD}
     whole, parts = (plan_run(build(scene(control, **three))).memory_bytes for control in ("", "horizon = 6"))
     assert whole / 3 < parts < whole / 2  # and the forces of all windows
-    monkeypatch.setattr(problem_module, "memory_of_machine", lambda: 300 << 20)
+    monkeypatch.setattr(problem_module, "memory_of_machine", lambda: 230 << 20)
     with pytest.raises(KeyfluidError, match=r"control\.method.*GiB.*control\.horizon"):
         run(scene(), threads=1)
 

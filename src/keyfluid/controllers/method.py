@@ -55,6 +55,7 @@ class Plan:
     """What a run will do. A method derives its own, with what it has worked out.
 
     memory_bytes  beyond a free simulation
+    frames_beside frames that are there while that memory is held; None: all, as they are made one by one
     stored_bytes  of checkpoints while it runs, beyond a state
     kept_bytes    of those, what a finished run keeps
     frame_bytes   of a frame on disk, beyond its fields
@@ -65,6 +66,7 @@ class Plan:
 
     problem: Problem
     memory_bytes: int = 0
+    frames_beside: int | None = None
     stored_bytes: int = 0
     kept_bytes: int = 0
     frame_bytes: int = 0

@@ -30,12 +30,12 @@ class Estimate:
 def estimate(problem: BuiltScene, plan: Plan, seconds: float, in_memory: bool = False) -> Estimate:
     """seconds: as measured (expected.py); in_memory: of a run without a folder, which keeps all frames."""
     steps = problem.steps_per_frame or likely_steps(problem)
-    kept = (problem.frames + 1) * frame_in_memory(problem, plan.steps or steps) if in_memory else 0
-    return Estimate(
-        problem.memory_estimate_bytes + plan.memory_bytes + kept,
-        disk_bytes(problem, plan, steps),
-        seconds,
-    )
+    memory = plan.memory_bytes
+    if in_memory:
+        frame, frames = frame_in_memory(problem, plan.steps or steps), problem.frames + 1
+        beside = frames if plan.frames_beside is None else plan.frames_beside
+        memory = max(memory + beside * frame, frames * frame)
+    return Estimate(problem.memory_estimate_bytes + memory, disk_bytes(problem, plan, steps), seconds)
 
 
 def likely_steps(problem: BuiltScene) -> int:

@@ -47,6 +47,8 @@ def make_plan(problem: Problem, other_runs: OtherRuns, elsewhere: Workers | None
         problem=problem,
         memory_bytes=(workers if elsewhere is None else 1) * max(plan.total_bytes for plan in memory)
         + Tidying(problem).held_bytes,
+        # Without a folder nobody looks at films on the way, so a window's frames come after its search.
+        frames_beside=0 if settings.schedule == "shooting" else windows[-1].first,
         stored_bytes=_stored_bytes(stages, settings),
         kept_bytes=_kept_bytes(problem, settings, stages),
         lines=_lines(problem, settings, stages, workers),
