@@ -197,15 +197,14 @@ class _Pushes:
     _bars: Sequence[Field] | None = None
 
     def find(self, carriers: Sequence[Field]) -> None:
-        if self.along is not None and self._way_back is None:
+        if self.along is not None and self._way_back is None and self._bars is None:
             self.value, self._way_back = self.along.term(carriers)
 
     def at(self, step: int) -> Field | None:
-        if self._way_back is None:
-            return None
-        if self._bars is None:
-            self._bars = self._way_back()
-        return self._bars[step - self.first]
+        if self._way_back is not None:
+            # What it is computed from is let go before the steps' own adjoints take memory.
+            self._bars, self._way_back = self._way_back(), None
+        return None if self._bars is None else self._bars[step - self.first]
 
 
 _Taken = list[tuple[int, Tape, Mapping[str, Field]]]

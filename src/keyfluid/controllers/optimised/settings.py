@@ -105,7 +105,7 @@ class OptimisedSettings(Table):
         'for each; "pyramid": a Gaussian pyramid of `levels` levels; "auto" (default): blurs on the coarsest grid if '
         "the smoke, what sources will have given included, hardly meets its target, or if connected parts of it lie "
         "farther than L/8 from all smoke: by 1/2, 1/4 and 1/8 of the longest way; smoke along `paths` by 0.06 and "
-        "0.03 L there, so that holes find their way out: in 2D if the smoke has any, in 3D always, and twice as wide "
+        "0.03 L there, so that holes find their way out: in 2D if there are any, in 3D always, and twice as wide "
         "where tunnels open or close; else nothing",
     )
     blur: Annotated[list[NotNegative], no_more_than(20, "widths")] | None = Field(
