@@ -18,7 +18,7 @@ from keyfluid.controls import (
     Timing,
     UpsampledPotential,
 )
-from keyfluid.controls.modes import Band, Wave, analyse, synthesise
+from keyfluid.controls.modes import ChosenWaves, Wave, analyse, synthesise
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
@@ -109,7 +109,7 @@ def test_waves_are_orthonormal(wave):
 def test_a_band_of_waves_is_all_of_them_with_zeros_elsewhere(waves):
     shape = (9, 8, 7)[: len(waves)]
     chosen = [np.array([0, 1, n - 1]) if wave is Wave.AROUND else np.arange(4) for wave, n in zip(waves, shape)]
-    bands = [Band(n, places) for n, places in zip(shape, chosen)]
+    bands = [ChosenWaves(n, places) for n, places in zip(shape, chosen)]
     box = np.ix_(*chosen)
     some, every = values([len(places) for places in chosen]), np.zeros(shape)
     every[box] = some

@@ -44,7 +44,7 @@ def wavenumbers(wave: Wave, count: int, length: float) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Band:
+class ChosenWaves:
     """Some of the `count` waves of an axis: their places in its order."""
 
     count: int
@@ -61,7 +61,9 @@ class Band:
         return len(self.places) == self.count
 
 
-def synthesise(coefficients: np.ndarray, waves: Sequence[Wave], bands: Sequence[Band] | None = None) -> np.ndarray:
+def synthesise(
+    coefficients: np.ndarray, waves: Sequence[Wave], bands: Sequence[ChosenWaves] | None = None
+) -> np.ndarray:
     """Values of a sum of waves; bands: which of each axis's waves the coefficients are of, default all. Axis by axis,
     so that the transform of one skips what others have no waves for. May reuse the memory of `coefficients`."""
     x = coefficients
@@ -74,7 +76,7 @@ def synthesise(coefficients: np.ndarray, waves: Sequence[Wave], bands: Sequence[
     return x
 
 
-def analyse(values: np.ndarray, waves: Sequence[Wave], bands: Sequence[Band] | None = None) -> np.ndarray:
+def analyse(values: np.ndarray, waves: Sequence[Wave], bands: Sequence[ChosenWaves] | None = None) -> np.ndarray:
     """Coefficients of the waves: the transpose of `synthesise`. May reuse the memory of `values`."""
     x = values
     for axis, wave in reversed(list(enumerate(waves))):

@@ -23,7 +23,7 @@ import numpy as np
 
 from keyfluid.boundary import Boundary
 from keyfluid.controls.basis import Basis
-from keyfluid.controls.modes import Band, Wave, analyse, synthesise, wavenumbers
+from keyfluid.controls.modes import ChosenWaves, Wave, analyse, synthesise, wavenumbers
 from keyfluid.errors import KeyfluidError
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
@@ -146,7 +146,7 @@ class Component:
         self._kappa = [k[chosen] for k, chosen in zip(kappa, self.indices)]
         self.counts = tuple(len(chosen) for chosen in self.indices)
         self.count = math.prod(self.counts)
-        self._bands = [Band(n, chosen) for n, chosen in zip(self.shape, self.indices)]
+        self._bands = [ChosenWaves(n, chosen) for n, chosen in zip(self.shape, self.indices)]
 
     @property
     def labels(self) -> list[np.ndarray]:

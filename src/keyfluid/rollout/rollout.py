@@ -208,7 +208,7 @@ class _Pushes:
 
 
 _Taken = list[tuple[int, Tape, Mapping[str, Field]]]
-"""Of each step its number, its tape, and the objective's derivative by the state after it."""
+"""For each step: its number, its tape, and the objective's derivative by the state after it."""
 
 
 @dataclass(frozen=True, eq=False)

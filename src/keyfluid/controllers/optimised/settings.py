@@ -290,7 +290,7 @@ class SearchNumbers:
     tau: float
     iterations: int
     coarse_share: float
-    """Of the iterations, on coarser grids."""
+    """Share of the iterations on coarser grids."""
     history: int
     gamma: str
     blur: tuple[float, ...]
