@@ -40,9 +40,9 @@ from keyfluid.scenes.schema.checks import all_bodies
 from keyfluid.threads import available, set_processes, set_threads
 
 TINY_GRID, SMALL_GRID = 10_000, 150_000
-"""Cells below which a second thread gains little or nothing, and below which it mostly waits on a busy machine: 128 x 192
-took 0.9 s with one and 3 s with two. With idle cores two threads solve a letter at 128^2 in 0.67 of the time; an
-evaluation takes 0.77 at 64^2, 1.2 at 32^2."""
+"""Cells below which a second thread gains little or nothing, and below which it mostly waits on a busy machine:
+128 x 192 took 0.9 s with one and 3 s with two. With idle cores two threads solve a letter at 128^2 in 0.67 of the time;
+an evaluation takes 0.77 at 64^2, 1.2 at 32^2."""
 
 
 class Elsewhere(Protocol):
