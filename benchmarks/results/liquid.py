@@ -48,6 +48,8 @@ ahead = 0
 """
 MORE = "P5"
 """Letters that were held out until they helped to choose how far a step may go up."""
+HELD_OUT = "E2"
+"""Letters chosen once, after all settings, before either method was tried on them."""
 KEY = """
 [[keyframe]]
 frame = {frame}
@@ -75,7 +77,7 @@ def letters() -> None:
 def waves() -> None:
     print("### A disk to a letter, 96^2, 10 steps, default settings: winds and waves\n\n" + HEAD)
     less = chosen.pick([], [], ["domain.resolution=24", "control.iterations=3"])
-    for letter in chosen.pick("LRSGK" + MORE, "LR", "L"):
+    for letter in chosen.pick("LRSGK" + MORE + HELD_OUT, "LR", "L"):
         for name, liquid in (("clay", CLAY), ("water", WATER)):
             for method, by in (("adjoint", "winds"), ("spectral", "waves")):
                 text = LETTER.format(steps=10, liquid=liquid, control=f'method = "{method}"')
