@@ -46,9 +46,10 @@ method = "spectral"
 schedule = "sequence"
 ahead = 0
 """
-MORE = "P5"
-"""Letters that were held out until they helped to choose how far a step may go up."""
-HELD_OUT = "E2"
+MORE = "P5E2"
+"""Letters that were held out until they helped to choose how far a step may go up (P, 5), or were seen before the
+patience of a stage was chosen (E, 2)."""
+HELD_OUT = "W9"
 """Letters chosen once, after all settings, before either method was tried on them."""
 KEY = """
 [[keyframe]]

@@ -105,6 +105,21 @@ def test_the_letter_is_met_by_waves_in_half_of_the_evaluations():
         assert abs(waves["liquid"]["volume_error"]) < 0.02
 
 
+def test_waves_that_gain_nothing_end_their_stage(tmp_path):
+    """Water that has its shape; stopped just before the end and resumed, the evaluations in vain are still counted."""
+    changes = ["control.method=spectral", "control.iterations=150", "control.coarse=0", "control.blur=[0.06]"]
+    settings = load_scene(LETTER.replace("<liquid>", "gravity = 2.0"), changes)
+    whole = run(settings, tmp_path / "whole")
+    iterations = [entry["iteration"] for entry in whole.metrics["history"] if "iteration" in entry]
+    assert max(iterations) < 150
+    again = iter(range(len(iterations) - 3))
+    stopped = run(settings, tmp_path / "stopped", should_stop=lambda: next(again, None) is None)
+    assert stopped.metrics["status"] == "stopped"
+    resumed = resume(tmp_path / "stopped")
+    assert resumed.metrics["history"] == whole.metrics["history"]
+    assert resumed.frames[-1].surface.tobytes() == whole.frames[-1].surface.tobytes()
+
+
 def test_presets_for_smoke_are_refused():
     problem = build(load_scene(LETTER.replace("<liquid>", ""), ["control.method=spectral", "control.preset=tang"]))
     with pytest.raises(SceneError, match=r'control\.preset: "tang" is for smoke; remove this key'):

@@ -160,12 +160,39 @@ def test_continuing_from_stored_iterates_gives_the_same_bits(dtype):
         stored[state.iteration] = state.now
         if state.iteration == 17:
             trail = {i: stored[i] for i in state.iterates}
-            again = method.restore(trail, state.evaluations, state.decrease)
+            again = method.restore(trail, state.evaluations, state.decrease, mark=state.mark)
     for _ in range(13):
         again = method.advance(again, function)
     assert again.now.x.tobytes() == state.now.x.tobytes()
     assert again.evaluations == state.evaluations
+    assert again.mark == state.mark
     assert len(state.iterates) == 5
+
+
+def test_idle_counts_evaluations_since_the_lowest_value_fell():
+    method, function = Lbfgs(), quadratic(np.logspace(0, 3, 50))
+    state = method.start(np.zeros(50), function)
+    assert state.idle == 0
+    values, marked = [state.best.value], state.best.value
+    while state.iteration < 40:
+        before, state = state, method.advance(state, function)
+        values.append(state.best.value)
+        if values[-1] < 0.99 * marked:
+            marked = values[-1]
+            assert state.idle == 0
+        else:
+            assert state.idle == before.idle + state.evaluations - before.evaluations
+
+
+def test_idle_grows_where_nothing_is_gained():
+    def offset(x):
+        return 1 + 1e-6 * float(x @ x), 2e-6 * x
+
+    method = Lbfgs(first_step=1e-3)
+    state = method.start(np.ones(3), offset)
+    state = method.advance(state, offset)
+    assert state.now.value < 1 + 3e-6
+    assert state.idle == state.evaluations - 1
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

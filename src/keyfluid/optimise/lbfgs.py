@@ -31,6 +31,8 @@ _LEAST_CURVATURE = 1e-10
 """A pair is kept if s.y exceeds this share of |s| |y|: it must describe a convex parabola."""
 _TILT = 0.1
 """The same where the objective jumps: y is tilted towards s until it does."""
+_FALL = 0.01
+"""The share of the lowest value that it must fall by to count as progress."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Minimisation:
     decrease    (f0 - f1) / f0 of the last iteration: the paper's stop rule looks at it
     stalled     "" while it goes on; otherwise why no step could be found
     iterates    the iterations whose points `pairs` joins, oldest first, `iteration` last
+    mark        evaluations and value when the lowest value had last fallen by a hundredth
     """
 
     now: Iterate
@@ -71,6 +74,12 @@ class Minimisation:
     decrease: float = np.inf
     stalled: str = ""
     iterates: tuple[int, ...] = (0,)
+    mark: tuple[int, float] = (1, np.inf)
+
+    @property
+    def idle(self) -> int:
+        """Evaluations since the lowest value had last fallen by a hundredth."""
+        return self.evaluations - self.mark[0]
 
 
 class Lbfgs:
@@ -106,7 +115,7 @@ class Lbfgs:
         if not np.isfinite(value):
             raise KeyfluidError("optimiser: the objective is not finite at the start; shorten the step or the forces")
         here = Iterate(x, value, _array(gradient))
-        return Minimisation(here, here)
+        return Minimisation(here, here, mark=(1, value))
 
     def advance(self, state: Minimisation, function: Function) -> Minimisation:
         """One iteration: a direction, a line search, a new pair."""
@@ -129,17 +138,23 @@ class Lbfgs:
         pairs, iterates = self._remember(state, found, iteration)
         decrease = (now.value - found.value) / abs(now.value) if now.value != 0 else 0.0
         best, lowest = (found, iteration) if found.value < state.best.value else (state.best, state.lowest)
-        return Minimisation(found, best, lowest, pairs, iteration, evaluations, decrease, "", iterates)
+        mark = (evaluations, best.value) if best.value < (1 - _FALL) * state.mark[1] else state.mark
+        return Minimisation(found, best, lowest, pairs, iteration, evaluations, decrease, "", iterates, mark)
 
     def restore(
-        self, trail: Mapping[int, Iterate], evaluations: int, decrease: float, best: tuple[int, Iterate] | None = None
+        self,
+        trail: Mapping[int, Iterate],
+        evaluations: int,
+        decrease: float,
+        best: tuple[int, Iterate] | None = None,
+        mark: tuple[int, float] = (1, np.inf),
     ) -> Minimisation:
         """A minimisation as `advance` left it, from the points that its `iterates` and `lowest` named."""
         iterates = tuple(sorted(trail))
         pairs = tuple(self._pair(trail[a], trail[b]) for a, b in pairwise(iterates))
         last = iterates[-1]
         lowest, point = best or (last, trail[last])
-        return Minimisation(trail[last], point, lowest, pairs, last, evaluations, decrease, "", iterates)
+        return Minimisation(trail[last], point, lowest, pairs, last, evaluations, decrease, "", iterates, mark)
 
     def _remember(
         self, state: Minimisation, found: Iterate, iteration: int

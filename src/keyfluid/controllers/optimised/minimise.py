@@ -105,9 +105,9 @@ def _minimise(search: WindowSearch, entry: Entry, watch: Watch) -> Minimisation:
 
 def _settled(state: Minimisation, stage: Stage, error: float | None) -> bool:
     """Tang's rule, the relative decrease of an iteration falls under tau [section 4.2], or an error that is accurate
-    enough."""
+    enough, or too many evaluations that gain next to nothing."""
     most = stage.most if error is not None and error > stage.hard else stage.iterations
-    if state.stalled or state.iteration >= most or 0 <= state.decrease < stage.tau:
+    if state.stalled or state.iteration >= most or 0 <= state.decrease < stage.tau or state.idle >= stage.patience:
         return True
     return error is not None and state.iteration > 0 and error < stage.accuracy
 

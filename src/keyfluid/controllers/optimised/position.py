@@ -60,9 +60,10 @@ def restored_from(checkpoint: Checkpoint, plans: Sequence[Sequence[Stage]], sett
         trail = {i: points[i] for i in values}
         if points[lowest].x.size != plans[window][stage].control.count:
             raise KeyError("x")
-        state = optimiser_of(plans[window][stage], settings, stage).restore(
-            trail, whole(meta, "evaluations"), number_or_infinite(meta, "decrease"), (lowest, points[lowest])
-        )
+        evaluations, decrease = whole(meta, "evaluations"), number_or_infinite(meta, "decrease")
+        mark = (whole(meta, "marked"), number(meta, "mark")) if "mark" in meta else (evaluations, known[lowest])
+        optimiser = optimiser_of(plans[window][stage], settings, stage)
+        state = optimiser.restore(trail, evaluations, decrease, (lowest, points[lowest]), mark)
         state = replace(state, stalled=text(meta, "stalled"))
         return Position(window, stage, state, known, number_or_none(meta, "error"), found)
     except (KeyError, IndexError, AttributeError):

@@ -144,6 +144,8 @@ class SearchRecord(Watch):
             "stalled": state.stalled,
             "error": error,
             "lowest": state.lowest,
+            "marked": state.mark[0],
+            "mark": state.mark[1],
         }
         keep = [*self.kept, *(part_name(window, rank, i) for i in sorted({*state.iterates, state.lowest}))]
         shell.checkpoint({"x": now.x, "g": now.gradient}, meta, part_name(window, rank, state.iteration), keep)

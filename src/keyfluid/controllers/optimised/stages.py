@@ -86,6 +86,11 @@ class Stage:
     """In each cell, along which its density is carried; 0: the grid carries it."""
 
     @property
+    def patience(self) -> float:
+        """Evaluations that may lower the objective by less than a hundredth; more end the stage."""
+        return self.problem.fluid.search(self.problem).patience or math.inf
+
+    @property
     def most(self) -> int:
         """Iterations, if the window is hard."""
         return self.iterations if math.isinf(self.hard) else 2 * self.iterations

@@ -97,7 +97,7 @@ class SmokeFluid(Fluid):
             iterations=120, blur=(0.04 * longest, 0.02 * longest, 0.0), blur_word="blur",
             shear=1.0 if dim == 2 else 3.0, paths={2: 4, 3: 2}[dim], coarse=max(problem.grid.cells).bit_length(),
             coarse_share=0.5, ahead=0, own_gamma=False, sources=False, shooting=True, guarded=True, trials=25,
-            slack=0.0,
+            slack=0.0, patience=0,
         )  # fmt: skip
 
     def cells_crossed(self, problem: Problem, speed: float, dt: float, time: float) -> float:
