@@ -19,7 +19,7 @@ class SearchDefaults:
     ahead                frames that a window of a sequence looks beyond its end
     sources, shooting    whether control.sources and schedule = "shooting" can be used
     guarded              whether a search refuses to begin with a speed that makes no sense
-    patience             evaluations of a stage that may lower the objective by less than a hundredth; 0: all
+    patience             evaluations of the last stage that may lower the objective by less than a hundredth; 0: all
     trials, slack        of the line search; slack: by how much the objective may jump (optimise/lbfgs.py)
     """
 

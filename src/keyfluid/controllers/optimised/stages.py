@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -84,11 +84,8 @@ class Stage:
     """The relative error above which the iterations may be as many again."""
     paths: int = 0
     """In each cell, along which its density is carried; 0: the grid carries it."""
-
-    @property
-    def patience(self) -> float:
-        """Evaluations that may lower the objective by less than a hundredth; more end the stage."""
-        return self.problem.fluid.search(self.problem).patience or math.inf
+    patience: float = math.inf
+    """Evaluations that may lower the objective by less than a hundredth; more end the stage."""
 
     @property
     def most(self) -> int:
@@ -130,6 +127,7 @@ def plan_stages(problem: Problem, settings: SearchNumbers, window: Window | None
                 hard = _hard(problem, settings, window) if blur == 0 else math.inf
                 shear, paths = settings.shear, settings.paths
                 stages.append(Stage(level, window, control, blur, iterations, label, shear, tau, accuracy, hard, paths))
+    stages[-1] = replace(stages[-1], patience=problem.fluid.search(problem).patience or math.inf)
     return stages
 
 
