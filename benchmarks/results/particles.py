@@ -1,7 +1,8 @@
 """Madill & Mould 2013 at its own size: `python benchmarks/results/particles.py [PART...] [--threads N]`.
 
-Parts: cost, matching, vortices, targets, scenes, curves, extras, knobs, picture. Prints Markdown tables and writes
-docs/images/particles_*.png; without names it does all of them, in a few minutes. Two threads unless told, float32.
+Parts: cost, matching, vortices, targets, scenes, large, curves, extras, knobs, picture. Prints Markdown tables and
+writes docs/images/particles_*.png; without names it does all of them, in a few minutes. Two threads unless told,
+float32.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from keyfluid.render.camera import default_camera  # noqa: E402
 from keyfluid.render.lighting import OPTICAL_DEPTH, KeyAndSky  # noqa: E402
 from keyfluid.render.markers import MarkerCloud, blended, render_markers, shade_key, shades_of  # noqa: E402
 from keyfluid.render.view import View  # noqa: E402
+from keyfluid.runs.memory import peak_memory_mb  # noqa: E402
 from keyfluid.threads import available  # noqa: E402
 from timing import best, machine, table  # noqa: E402
 
@@ -309,17 +311,31 @@ def stop_redistributing(simulation: ParticleSimulation) -> None:
 
 def scenes() -> None:
     """The gallery's three scenes: numbers and filmstrips."""
+    show({"particles_morph": [], "particles_horse": [], "particles_beast": []})
+
+
+def large() -> None:
+    """The same with the paper's numbers of markers and of redistributions (table 2: 400,000 of each)."""
+    creature = ["control.markers=400000", "control.redistributions=400000"]
+    letters = ["control.markers=2000000", "control.redistributions=400000"]
+    show({"particles_morph": letters, "particles_horse": creature, "particles_beast": creature}, "_large")
+
+
+def show(chosen: dict[str, list[str]], suffix: str = "") -> None:
+    """Scenes by name with what is changed in each; pictures get the suffix."""
     rows = []
-    for name in ("particles_morph", "particles_horse", "particles_beast"):
-        live = keyfluid.LiveRun(GALLERY / f"{name}.toml")
+    for name, changes in chosen.items():
+        live = keyfluid.LiveRun(GALLERY / f"{name}.toml", changes)
         last = live.problem.frames
         shown = [0, *(round(last * share) for share in (0.08, 0.2, 0.45, 0.6, 0.8, 1.0))]
         wanted = {index for place in shown for index in (place, place - 1, place - 2)}
-        pictures, teleports, speeds = [live.picture(420)], [], []
+        pictures, teleports, speeds, spent = [live.picture(420)], [], [], []
         for frame in range(1, last + 1):
             if frame == last:
                 stop_redistributing(live.simulation)
+            began = time.perf_counter()
             report = live.step()
+            spent.append(time.perf_counter() - began)
             teleports.append(report.teleports)
             speeds.append(report.mean_speed)
             if frame in wanted:
@@ -328,15 +344,17 @@ def scenes() -> None:
                     pictures.append(picture)
         near, iou = measured(live.simulation, last)
         moved = float(np.mean(teleports[:-1]))
-        save_png(IMAGES / f"{name}.png", filmstrip(pictures, [f"frame {f}" for f in shown], columns=7, tile=168))
+        strip = filmstrip(pictures, [f"frame {f}" for f in shown], columns=7, tile=168)
+        save_png(IMAGES / f"{name}{suffix}.png", strip)
         rows.append({
             "scene": name, "frames": last, "markers": live.simulation.marker_count,
             "r_c (m)": round(live.simulation.settings.control_radius, 4), "within r_c": f"{near:.1%}",
             "IoU": round(iou, 3), "teleports per frame": f"{moved:.0f} ({moved / live.simulation.marker_count:.1%})",
             "mean speed, last second (m/s)": round(float(np.mean(speeds[-31:-1])), 3),
             "of its fastest": f"{np.mean(speeds[-31:-1]) / max(speeds):.0%}",
+            "median frame (ms)": round(1e3 * float(np.median(spent))), "peak so far (MB)": round(peak_memory_mb()),
         })  # fmt: skip
-    print("### Scenes at their last frame, redistribution off in it\n")
+    print(f"### Scenes at their last frame, redistribution off in it{', the size of the paper' if suffix else ''}\n")
     print(table(rows))
     print()
 
@@ -476,7 +494,9 @@ def picture() -> None:
     )
 
 
-PARTS = {part.__name__: part for part in (cost, matching, vortices, targets, scenes, curves, extras, knobs, picture)}
+PARTS = {
+    part.__name__: part for part in (cost, matching, vortices, targets, scenes, large, curves, extras, knobs, picture)
+}
 
 
 def main() -> int:

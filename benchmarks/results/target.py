@@ -1,10 +1,12 @@
-"""Target-driven smoke beside Fattal & Lischinski 2004: `python benchmarks/results/target.py [words] [figure2]
-[parameters] [scenes]`, all of them by default. Prints markdown tables, writes docs/images/target_*.png.
+"""Target-driven smoke beside Fattal & Lischinski 2004: `python benchmarks/results/target.py [words] [reach] [figure2]
+[parameters] [scenes] [large]`, all of them by default. Prints markdown tables, writes docs/images/target_*.png.
 
 words       with defaults, at 128^2 and 256^2, from a disk of equal area in 2 s
+reach       the same words at 128^2 with reach = 0, which is the paper's method
 figure2     without gathering (row A), as it is (B), with first-order advection (C)
 parameters  low, default and high sigma, v_f, v_d, v_g (section 3.4), on the way and at the keyframe
 scenes      every bundled scene at its bundled size; name scenes to run only those: scenes:knot_3d,logo
+large       the 3D scenes with about as many cells as the paper's 128^3; large:knot_3d,mouse,ship
 """
 
 from __future__ import annotations
@@ -54,6 +56,8 @@ SCENES = {
     "mouse": (8, 24, 48, 72, 96),
     "ship": (6, 18, 30, 42, 54, 72),
 }
+LARGE = {"knot_3d": 128, "mouse": 168, "ship": 192}
+"""Cells along the longest side: 2.1, 2.1 and 1.8 million in all."""
 
 
 def word(text: str, resolution: int, *changes: str) -> keyfluid.RunResult:
@@ -78,6 +82,13 @@ def words() -> None:
     for text in WORDS + LETTERS:
         coarse, fine = (quality(word(text, n)) for n in (128, 256))
         print(f"| {text} | " + " | ".join(f"{a:.3f} | {b:.3f}" for a, b in zip(coarse, fine)) + " |", flush=True)
+
+
+def reach() -> None:
+    print("| text, 128^2 | error, reach = 0 | default | IoU, reach = 0 | default |\n|---|---|---|---|---|")
+    for text in WORDS + LETTERS:
+        paper, here = quality(word(text, 128, "control.reach=0")), quality(word(text, 128))
+        print(f"| {text} | {paper[0]:.3f} | {here[0]:.3f} | {paper[1]:.3f} | {here[1]:.3f} |", flush=True)
 
 
 def sharpness(density: np.ndarray, spacing: float) -> tuple[float, float]:
@@ -128,42 +139,52 @@ def parameters() -> None:
         print(f"| {symbol} | {' | '.join(cells)} |", flush=True)
 
 
-def scenes(names: list[str]) -> None:
-    print(
-        "| scene | cells | frames | error | IoU | gathered | mass drift | seconds |\n|---|---|---|---|---|---|---|---|"
-    )
-    for name in names:
-        scene = keyfluid.load_scene(GALLERY / f"target_{name}.toml", ["output.vdb=false", "output.video=false"])
-        result = keyfluid.run(scene, ROOT / "out" / f"target_{name}", overwrite=True)
-        keys = result.metrics["keyframes"]
-        shown = keys if len(keys) <= 6 else [keys[0], keys[len(keys) // 2], keys[-1]]
+def scenes(resolutions: dict[str, int | None]) -> None:
+    """By name, each with this many cells along its longest side; None: as it is bundled."""
+    columns = (
+        "scene", "cells", "frames", "error", "IoU", "least IoU", "gathered", "mass drift", "seconds", "MB"
+    )  # fmt: skip
+    print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
+    for name, resolution in resolutions.items():
+        changes = ["output.vdb=false", "output.video=false"]
+        if resolution is not None:
+            changes.append(f"domain.resolution={resolution}")
+        picture = f"target_{name}" + ("" if resolution is None else "_large")
+        scene = keyfluid.load_scene(GALLERY / f"target_{name}.toml", changes)
+        result = keyfluid.run(scene, ROOT / "out" / picture, overwrite=True)
+        metrics, problem = result.metrics, result.problem
+        keys = [[key for key in metrics["keyframes"] if key["field"] == field] for field in problem.densities]
+        shown = [key for few in keys for key in (few if len(few) <= 6 else [few[0], few[len(few) // 2], few[-1]])]
         row = [
             name,
-            " x ".join(str(n) for n in result.problem.grid.cells),
-            str(result.problem.frames),
+            " x ".join(str(n) for n in problem.grid.cells),
+            str(problem.frames),
             ", ".join(f"{key['relative_error']:.2f}" for key in shown),
             ", ".join(f"{key['iou']:.2f}" for key in shown),
+            ", ".join(f"{min(key['iou'] for key in few):.2f}" for few in keys),
             ", ".join(f"{gathered(result, key['frame']):.2f}" for key in shown),
-            f"{result.metrics['mass_drift']:.1e}",
-            f"{result.metrics['seconds']:.0f}",
+            f"{metrics['mass_drift']:.1e}",
+            f"{metrics['seconds']:.0f}",
+            f"{metrics['peak_memory_mb']:.0f}",
         ]
         print(f"| {' | '.join(row)} |", flush=True)
-        painter = Painter(result.problem, 256)
+        painter = Painter(problem, 256)
         pictures = [painter.picture(result.frames[frame].densities, frame) for frame in SCENES[name]]
         labels = [f"frame {frame}" for frame in SCENES[name]]
-        columns = 3 if len(pictures) == 6 else 5
+        columns_of_strip = 3 if len(pictures) == 6 else 5
         tile = 200 if len(pictures) < 7 else 176
-        save_png(IMAGES / f"target_{name}.png", filmstrip(pictures, labels, columns=columns, tile=tile))
+        save_png(IMAGES / f"{picture}.png", filmstrip(pictures, labels, columns=columns_of_strip, tile=tile))
 
 
 def main() -> None:
-    wanted = sys.argv[1:] or ["words", "figure2", "parameters", "scenes"]
+    wanted = sys.argv[1:] or ["words", "reach", "figure2", "parameters", "scenes", "large"]
     for part in wanted:
         name, _, chosen = part.partition(":")
-        if name == "scenes":
-            scenes(chosen.split(",") if chosen else list(SCENES))
+        names = chosen.split(",") if chosen else list(LARGE if name == "large" else SCENES)
+        if name in ("scenes", "large"):
+            scenes({scene: LARGE[scene] if name == "large" else None for scene in names})
         else:
-            {"words": words, "figure2": figure2, "parameters": parameters}[name]()
+            {"words": words, "reach": reach, "figure2": figure2, "parameters": parameters}[name]()
         print()
 
 

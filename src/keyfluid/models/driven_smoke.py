@@ -2,7 +2,8 @@
 
     1  apply driving forces    u_t = v_f F(rho, rho*)             equation 7; and buoyancy, vorticity, viscosity,
                                                                   turbulence
-    2  attenuate momentum      u_t = -v_d u                       by exp(-v_d dt), stable for any dt
+    2  attenuate momentum      u_t = -v_d (u - m)                 by exp(-v_d dt), stable for any dt; m: the target's
+                                                                  own motion, 0 in the paper
     3  advect momentum         u_t = -u . grad u                  by the last projected velocity: with the forced
                                                                   one, whose divergence is not 0, smoke at its
                                                                   target would never come to rest
@@ -28,6 +29,7 @@ import numpy as np
 from keyfluid.fields import Field
 from keyfluid.grid import Grid, Kind
 from keyfluid.kernels import limited
+from keyfluid.kernels.vectors import add_scaled
 from keyfluid.models.air import STILL, TEMPERATURE, Air
 from keyfluid.models.inlet import Inlet
 from keyfluid.models.operation import UNWATCHED, Observer, Operation, Role, run_operations
@@ -192,7 +194,8 @@ class DrivenSmoke:
                 Drive(self.grid, pull.blur, eddies, strength).add(astray, self._force)
 
     def _kick(self, inputs: DrivenInputs, dt: float) -> _Kick:
-        return _Kick(dt, math.exp(-inputs.damping * dt), inputs.impulse, self._pushed)
+        motions = [pull.motion for pull in inputs.pulls.values() if pull.motion is not None]
+        return _Kick(dt, math.exp(-inputs.damping * dt), motions, inputs.impulse, self._pushed)
 
     def _length(self, begun: State, inputs: DrivenInputs) -> float:
         """Seconds that the step may last: a whole share of the longest."""
@@ -256,10 +259,12 @@ class DrivenSmoke:
 
 @dataclass(frozen=True, eq=False)
 class _Kick(ForwardOnly):
-    """forward(velocity, force) -> (velocity,): keep (u + dt force), in `out`; the change is added to `impulse`."""
+    """forward(velocity, force) -> (velocity,): keep (u + dt force) + (1 - keep) motions, in `out`; the change is added
+    to `impulse`."""
 
     dt: float
     keep: float
+    motions: Sequence[Field]
     impulse: Field
     out: Field
 
@@ -267,6 +272,9 @@ class _Kick(ForwardOnly):
         u, force = inputs
         real = u.dtype.type
         limited.kick(u.data, force.data, real(self.dt), real(self.keep), self.impulse.data, self.out.data)
+        for motion in self.motions:
+            for field in (self.impulse, self.out):
+                add_scaled(1 - self.keep, motion.data, field.data)
         return (self.out,)
 
 

@@ -39,3 +39,5 @@ class Pull:
     width: float
     """The paper's sigma at this time, in metres."""
     blur: Blur
+    motion: Field | None = None
+    """Velocity of the target itself on faces, m/s, which damping leaves alone; None: it stands still."""

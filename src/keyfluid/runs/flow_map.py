@@ -2,7 +2,8 @@
 
     X_n(x) = x,   X_{s}(x) = Phi_s^{-1}(X_{s+1}(x)),   rho(x) = rho_0(X_0(x))
 
-Phi_s is the flow of step s, its velocity frozen as in the step itself, by Runge-Kutta of order 4 in quarter steps.
+Phi_s is the flow of step s, its velocity frozen as in the step itself, by Runge-Kutta of order 4 in quarter steps, or
+in fewer parts if these cross at most half a cell.
 Paths run from the cell centres at the frame back to the start, and the start is read once, linearly: the density
 is never interpolated twice, so it does not smear. A path that meets a source on its way is given its smoke:
 rho <- (1 - m) rho + m rho_in for a held region of share m, rho + rate m dt for a source with a rate. Smoke that
@@ -21,7 +22,7 @@ from keyfluid.grid import Grid
 from keyfluid.models.air import Air
 from keyfluid.problem import Problem
 
-PARTS = 4
+MOST_PARTS, CELLS_PER_PART = 4, 0.5
 
 
 class FlowMap:
@@ -44,9 +45,10 @@ class FlowMap:
         parts = [part.reshape(*part.shape, *[1] * (3 - part.ndim)) for part in velocity.components()]
         if len(parts) == 2:
             parts.append(np.zeros((1, 1, 1), velocity.dtype))
-        scale = seconds / PARTS / self.grid.spacing
+        cells_per_speed = seconds / self.grid.spacing
+        count = min(max(math.ceil(velocity.peak() * cells_per_speed / CELLS_PER_PART), 1), MOST_PARTS)
         cells = np.array(self._cells)
-        trace_back(self.points, *parts, scale, PARTS, self._around, self._walls, cells)
+        trace_back(self.points, *parts, cells_per_speed / count, count, self._around, self._walls, cells)
 
     def read(self, centred: np.ndarray) -> np.ndarray:
         """A centred quantity where the paths are now; 0 where they have left through an open side."""

@@ -49,8 +49,8 @@ def make_goal(
     slope = _faces(grid, dtype)
     weight = _faces(grid, dtype)
     for axis in range(grid.dim):
-        slope.component(axis)[...] = _slope(grid, b, values, sigma, axis) * _beside(grid, near, axis, 0.5, 0.5)
-        passes = _beside(grid, b, axis, 0.5, 0.5) * (1.0 if region is None else _beside(grid, region, axis, 0.5, 0.5))
+        slope.component(axis)[...] = _slope(grid, b, values, sigma, axis) * beside(grid, near, axis, 0.5, 0.5)
+        passes = beside(grid, b, axis, 0.5, 0.5) * (1.0 if region is None else beside(grid, region, axis, 0.5, 0.5))
         weight.component(axis)[...] = passes
         if not grid.is_periodic(axis):
             for end in (0, -1):
@@ -68,7 +68,7 @@ def _faces(grid: Grid, dtype: np.typing.DTypeLike) -> Field:
     return Field.zeros(grid, Kind.FACES, dtype)
 
 
-def _beside(grid: Grid, x: np.ndarray, axis: int, low: float, high: float) -> np.ndarray:
+def beside(grid: Grid, x: np.ndarray, axis: int, low: float, high: float) -> np.ndarray:
     """low x_below + high x_above on the faces across an axis; x is 0 outside the box."""
     if grid.is_periodic(axis):
         return low * np.roll(x, 1, axis) + high * x
@@ -80,14 +80,14 @@ def _beside(grid: Grid, x: np.ndarray, axis: int, low: float, high: float) -> np
 
 def _slope(grid: Grid, b: np.ndarray, target: np.ndarray, sigma: float, axis: int) -> np.ndarray:
     """D(b) / A(b) on the faces across an axis, 1/m."""
-    mean = _beside(grid, b, axis, 0.5, 0.5)
-    step = _beside(grid, b, axis, -1.0, 1.0)
+    mean = beside(grid, b, axis, 0.5, 0.5)
+    step = beside(grid, b, axis, -1.0, 1.0)
     lost = mean < LEAST
     slope = np.divide(step, mean, out=np.zeros_like(mean), where=~lost)
     if lost.any():
         # For b = exp(f) the quotient is 2 tanh(half the step of f).
         fall = -((metres_to(grid, target > 0.5 * target.max()) / sigma) ** 2)
-        slope = np.where(lost, 2 * np.tanh(0.5 * _beside(grid, fall, axis, -1.0, 1.0)), slope)
+        slope = np.where(lost, 2 * np.tanh(0.5 * beside(grid, fall, axis, -1.0, 1.0)), slope)
     return slope / grid.spacing
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 from keyfluid.controllers.islands import smoke_for, way_to_far_islands
 from keyfluid.controllers.target.goal import make_goal
-from keyfluid.controllers.target.settings import DENSE_GAP, TargetNumbers
+from keyfluid.controllers.target.motion import target_motion
+from keyfluid.controllers.target.settings import DENSE_GAP, FAR_NARROWING, TargetNumbers
 from keyfluid.controllers.turns import Turn, acting, turns
 from keyfluid.errors import SceneError
 from keyfluid.models.pull import Pull
@@ -32,6 +34,7 @@ class Goals:
         self._numbers = {
             turn: self._numbers_of(name, i) for name in self.turns for i, turn in enumerate(self.turns[name])
         }
+        self._before = {turn: before for plan in self.turns.values() for before, turn in pairwise(plan)}
         self._kept: dict[str, tuple[Turn, Pull]] = {}
 
     @property
@@ -41,22 +44,22 @@ class Goals:
             f"{turn.key.path}: parts of it are far from the smoke; reach {numbers.reach:.2g}, strength "
             f"{numbers.strength:.3g}"
             for turn, numbers in self._numbers.items()
-            if numbers is not self.settings
+            if numbers.narrowing == FAR_NARROWING
         ]
 
     def _numbers_of(self, name: str, index: int) -> TargetNumbers:
         """The settings of a turn, by how far its smoke has to go: the start or the target before, and what sources
         give until its frame."""
-        problem, plan = self.problem, self.turns[name]
+        problem, plan, settings = self.problem, self.turns[name], self.settings.of_field(name)
         turn = plan[index]
         if turn.frames / problem.fps <= DENSE_GAP:
-            return self.settings
+            return settings
         here = problem.densities[name].array if index == 0 else plan[index - 1].key.target
         smoke = smoke_for(problem, name, here, turn.first, turn.key.frame)
         if not smoke.any() or not turn.key.target.any():
-            return self.settings
+            return settings
         full = max(problem.peaks[name], float(here.max()))
-        return self.settings.reaching(way_to_far_islands(problem.grid, smoke, turn.key.target, full))
+        return settings.reaching(way_to_far_islands(problem.grid, smoke, turn.key.target, full))
 
     def begins(self, name: str, frame: int) -> bool:
         """Whether a target takes over from the frame before to this one."""
@@ -90,7 +93,10 @@ class Goals:
             )
             coefficients = settings.coefficients(seconds, problem.peaks[name], turn.blend, width)
             blur = gaussian_blur(problem.grid, width / math.sqrt(2))
-            kept = self._kept[name] = (turn, Pull(goal, coefficients, width, blur))
+            before, motion = self._before.get(turn), None
+            if settings.follow and before is not None and seconds <= DENSE_GAP:
+                motion = target_motion(problem.grid, goal, blur, before.key, turn.key, problem.fps)
+            kept = self._kept[name] = (turn, Pull(goal, coefficients, width, blur, motion))
         return kept[1]
 
     def error(self, frame: int, state: State) -> float | None:

@@ -33,12 +33,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from keyfluid.tables import Coefficient, Flag, Multiplier, Positive, Table, number
+from keyfluid.errors import SceneError
+from keyfluid.tables import Coefficient, FieldName, Flag, Multiplier, Positive, Table, number
 
 if TYPE_CHECKING:
     from keyfluid.models.pull import Coefficients
     from keyfluid.problem import Problem
 
+
+Smoothing = Annotated[float, number(above=0, at_most=1)]
+Reach = Annotated[float, number(at_least=0, at_most=1)]
 
 FORCE, DAMPING, GATHERING = 8.0, 24.0, 0.024
 DENSE_GAP = 0.25
@@ -48,6 +52,17 @@ NARROWING = (0.0, 0.5)
 """Shares of a turn between which the blur narrows from reach to sigma."""
 FAR_NARROWING, FAR_STRENGTH = (0.2, 0.8), 3.0
 """The same, and strength, where islands of the target are far."""
+
+
+class FieldSettings(Table):
+    """What one kind of smoke has of its own: a thin target needs a narrower blur than a stout one."""
+
+    name: FieldName = Field(..., description="of one of smoke.field")
+    strength: Multiplier | None = Field(default=None, description="as control.strength")
+    gathering: Multiplier | None = Field(default=None, description="as control.gathering")
+    smoothing: Smoothing | None = Field(default=None, description="as control.smoothing")
+    sigma: Positive | None = Field(default=None, description="as control.sigma")
+    reach: Reach | None = Field(default=None, description="as control.reach")
 
 
 class TargetSettings(Table):
@@ -70,7 +85,7 @@ class TargetSettings(Table):
         default=1.0,
         description="of stray smoke into the target: a multiplier of v_g; more is sharper and less natural",
     )
-    smoothing: Annotated[float, number(above=0, at_most=1)] = Field(
+    smoothing: Smoothing = Field(
         default=0.05,
         description="blur of the driving force as a fraction of L, the longest side of the domain; more is "
         "smoother, less is livelier",
@@ -78,7 +93,7 @@ class TargetSettings(Table):
     sigma: Positive | None = Field(
         default=None, description="sigma (eq. 6) of that blur in metres, instead of smoothing; default 0.05 L"
     )
-    reach: Annotated[float, number(at_least=0, at_most=1)] | None = Field(
+    reach: Reach | None = Field(
         default=None,
         description="blur at the start of a keyframe's time as a fraction of L; it narrows to sigma within the first "
         "half of that time, so that far parts of the target get their share; 0: sigma throughout, as in the paper; "
@@ -94,6 +109,11 @@ class TargetSettings(Table):
     v_g: Coefficient | None = Field(
         default=None,
         description="gathering coefficient (eq. 5), m^2/s per density^2; default 0.024 L^2 / (T rho0^2)",
+    )
+    follow: Flag = Field(
+        default=True,
+        description="damping is relative to the motion of an animated mesh, so that smoke keeps up with it; false: "
+        "relative to the air at rest, as in the paper",
     )
     falloff: Positive | None = Field(
         default=None,
@@ -115,6 +135,7 @@ class TargetSettings(Table):
         'second-order correction, blurry, for comparison (figure 2, row C); "smooth": the differentiable engine at '
         "time.steps_per_frame, without gathering, so that the saved forces repeat the run",
     )
+    field: list[FieldSettings] = Field(default=[], description="what some kinds of smoke have of their own")
 
 
 class TargetNumbers(TargetSettings):
@@ -130,7 +151,23 @@ class TargetNumbers(TargetSettings):
     def of(cls, problem: Problem) -> TargetNumbers:
         control = problem.control
         assert isinstance(control, TargetSettings)
+        for index, own in enumerate(control.field):
+            if own.name not in problem.densities or own.name in [other.name for other in control.field[:index]]:
+                names = ", ".join(map(repr, problem.densities))
+                raise SceneError(
+                    f"control.field[{index}].name", f"{own.name!r} is not one of {names}, each once at most"
+                )
         return cls(**control.model_dump(exclude_none=True), side=max(problem.grid.size))
+
+    def of_field(self, name: str) -> TargetNumbers:
+        """The same with what this kind of smoke has of its own."""
+        own = next((field for field in self.field if field.name == name), None)
+        if own is None:
+            return self
+        given = own.model_dump(exclude_none=True, exclude={"name"})
+        if "smoothing" in given and "sigma" not in given:
+            given["sigma"] = None
+        return self.model_copy(update=given)
 
     def reaching(self, way: float) -> TargetNumbers:
         """The same for a target with islands that are far, `way` metres from the smoke; 0: none is."""

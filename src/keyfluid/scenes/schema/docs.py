@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from keyfluid.controllers.target.settings import FieldSettings
 from keyfluid.scenes.schema.bodies import KIND_KEYS, SHAPE_KEYS, Body, SolidBody
 from keyfluid.scenes.schema.liquid import LiquidInitial, LiquidTable
 from keyfluid.scenes.schema.scene import (
@@ -129,6 +130,7 @@ def scene_format() -> str:
     for method in get_args(control) or (control,):
         (name,) = get_args(method.model_fields["method"].annotation)
         parts += _section(f'[control] method = "{name}"', method, "", list(method.model_fields))
+    parts += _section('[[control.field]] of method = "target"', FieldSettings, "", list(FieldSettings.model_fields))
     parts.append(_BODIES + "\n".join(f"| `{name}` | {_listed(keys)} |" for name, keys in _kinds().items()) + "\n")
     parts.append(_table(Body, list(Body.model_fields)))
     parts += [_LIMITS, _MASS]
