@@ -29,13 +29,13 @@ class Chosen:
     """What the command line chose."""
 
     threads: int = 2
-    size: Literal["full", "half", "small"] = "full"
+    size: Literal["paper", "full", "half", "small"] = "full"
     images: Path = ROOT / "docs" / "images"
     scratch: Path = Path()
 
-    def pick(self, full: Sized, half: Sized, small: Sized) -> Sized:
-        """By the size of the runs."""
-        return {"full": full, "half": half, "small": small}[self.size]
+    def pick(self, full: Sized, half: Sized, small: Sized, paper: Sized | None = None) -> Sized:
+        """By the size of the runs; paper: where the paper's is larger than ours."""
+        return {"paper": full if paper is None else paper, "full": full, "half": half, "small": small}[self.size]
 
 
 chosen = Chosen()
@@ -79,25 +79,28 @@ class Shot:
 
 
 def shoot(name: str, scene: str, sets: Sequence[str] = (), threads: int | None = None) -> Shot:
-    """Run a scene in a process of its own; its folder lies in the scratch folder."""
+    """Run a scene in a process of its own, or go on with it; its folder lies in the scratch folder."""
     folder = chosen.scratch / name
-    arguments = (scene, list(sets), str(folder), threads or chosen.threads)
-    code = f"import _shots_common; _shots_common.child(*{arguments!r})"
-    command = [sys.executable, "-c", code]
-    process = subprocess.Popen(command, cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    last = ""
-    for line in process.stdout:
-        last = line
-    if process.wait():
-        raise SystemExit(f"{name} failed")
-    told = json.loads(last)
+    if not _told(folder).get("finished"):
+        arguments = (scene, list(sets), str(folder), threads or chosen.threads)
+        code = f"import _shots_common; _shots_common.child(*{arguments!r})"
+        if subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent, check=False).returncode:
+            raise SystemExit(f"{name} failed")
+    told = _told(folder)
+    del told["finished"]
     print(f"{name}: {told['seconds']:.0f} s, {told['memory']:.0f} MB; " + "; ".join(told["plan"]), flush=True)
     return Shot(open_run(folder), **told)
 
 
+def _told(folder: Path) -> dict[str, Any]:
+    """What a run has taken so far, in all of its sittings."""
+    path = folder.with_name(f"{folder.name}.told.json")
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
 def child(scene: str, sets: Sequence[str], folder: str, threads: int) -> None:
-    """In the process of a run: the last line printed says what it took."""
+    """In the process of a run: what it takes is written beside its folder after every iteration or frame, so that one
+    that is killed can be gone on with."""
     import shutil
     import time
 
@@ -114,31 +117,39 @@ def child(scene: str, sets: Sequence[str], folder: str, threads: int) -> None:
     if getattr(control, "schedule", None) == "shooting":
         short.append("control.rounds=1")
     keyfluid.run(scene, overrides=[*sets, "domain.resolution=16", *short], threads=threads)
-    before, began, cpu = _resident_mb(), time.perf_counter(), _processor_seconds()
-    problem = build(load_scene(scene, sets))
-    lines = list(plan_run(problem).lines)
-    stages: list[dict[str, Any]] = []
+    place, resident, began, cpu = Path(folder), _resident_mb(), time.perf_counter(), _processor_seconds()
+    before = _told(place)
+    stages: list[dict[str, Any]] = before.get("stages", [])
+    plan = list(plan_run(build(load_scene(scene, sets))).lines)
+
+    def tell(peak: float, finished: bool = False) -> None:
+        told = {
+            "seconds": before.get("seconds", 0.0) + time.perf_counter() - began,
+            "cpu": before.get("cpu", 0.0) + _processor_seconds() - cpu,
+            "memory": max(before.get("memory", 0.0), peak - resident),
+            "plan": plan,
+            "stages": stages,
+            "finished": finished,
+        }
+        part = place.with_name(f"{place.name}.told.part")
+        part.write_text(json.dumps(told))
+        part.replace(place.with_name(f"{place.name}.told.json"))
 
     def listen(progress: Progress) -> None:
         """A stage has begun: the frames are those of the one before."""
-        if progress.unit != "iteration" or not progress.note:
-            return
-        if stages and stages[-1]["label"] != progress.note:
-            shutil.copytree(Path(folder) / "frames", Path(folder) / f"stage{len(stages)}")
-        if not stages or stages[-1]["label"] != progress.note:
-            stages.append({"label": progress.note})
-        stages[-1]["seconds"] = round(time.perf_counter() - began, 1)
+        if progress.unit == "iteration" and progress.note:
+            if stages and stages[-1]["label"] != progress.note:
+                shutil.copytree(place / "frames", place.with_name(f"{place.name}.stage{len(stages)}"))
+            if not stages or stages[-1]["label"] != progress.note:
+                stages.append({"label": progress.note})
+            stages[-1]["seconds"] = round(before.get("seconds", 0.0) + time.perf_counter() - began, 1)
+        tell(resident)
 
-    result = keyfluid.run(scene, folder, overrides=sets, threads=threads, progress=listen)
-    peak = result.metrics["peak_memory_mb"] * 1.048576
-    told = {
-        "seconds": time.perf_counter() - began,
-        "cpu": _processor_seconds() - cpu,
-        "memory": peak - before,
-        "plan": lines,
-        "stages": stages,
-    }
-    print("\n" + json.dumps(told))
+    if before and place.exists():
+        result = keyfluid.resume(place, threads=threads, progress=listen)
+    else:
+        result = keyfluid.run(scene, place, overrides=sets, threads=threads, progress=listen, overwrite=True)
+    tell(result.metrics["peak_memory_mb"] * 1.048576, finished=True)
 
 
 def _resident_mb() -> float:

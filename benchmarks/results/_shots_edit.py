@@ -70,7 +70,7 @@ shear = 0.3
 
 def twist() -> None:
     """Tang: 100 x 200 x 100, 31 frames, 483 minutes; keyframes of opposite twist at two frames."""
-    sizes = chosen.pick((96, 30, 6, 12, 50), (64, 30, 6, 8, 50), (24, 8, 2, 4, 8))
+    sizes = chosen.pick((96, 30, 6, 12, 50), (64, 30, 6, 8, 50), (24, 8, 2, 4, 8), (200, 30, 6, 12, 50))
     size, frames, first, cutoff, iterations = sizes
     middle = (first + frames) // 2
     scene = PLUME.format(size=size, frames=frames)
@@ -103,7 +103,7 @@ def twist() -> None:
 
 def ghost() -> None:
     """Tang: 128^3, 30 frames, 348 minutes; strokes on the render of a free run."""
-    sizes = chosen.pick((64, 30, 4, 12, 70), (32, 30, 4, 12, 70), (20, 8, 2, 5, 12))
+    sizes = chosen.pick((64, 30, 4, 12, 70), (32, 30, 4, 12, 70), (20, 8, 2, 5, 12), (128, 30, 4, 12, 70))
     size, frames, first, cutoff, iterations = sizes
     scene = GHOST.format(size=size, frames=frames)
     free = shoot("free", scene + OUTPUT)

@@ -44,7 +44,7 @@ iterations = {iterations}
 
 
 def run() -> None:
-    size, gap, cutoff, iterations = chosen.pick((64, 30, 16, 60), (32, 30, 10, 40), (16, 6, 4, 8))
+    size, gap, cutoff, iterations = chosen.pick((64, 30, 16, 60), (32, 30, 10, 40), (16, 6, 4, 8), (128, 30, 16, 60))
     text = SCENE.format(size=size, frames=3 * gap, first=gap, second=2 * gap, cutoff=cutoff, iterations=iterations)
     shot = shoot("obstacle", text + OUTPUT)
     frames = shot.result.frames

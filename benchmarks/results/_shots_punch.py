@@ -55,8 +55,17 @@ growth = 3
 cutoff = {cutoff}
 window = 5
 coarse = 0
+paths = 0
 iterations = {iterations}
 """
+
+POST = """
+[[obstacle]]
+shape = "sphere"
+center = [0.5, 0.36, 0.25]
+radius = 0.04
+"""
+"""A body between the fingers and the thumb; the paper does not say what its own is."""
 
 
 def punch() -> None:
@@ -82,8 +91,9 @@ def punch() -> None:
 def preview() -> None:
     """Tang: 166, 500 and 824 minutes for the cutoffs 1, 8 and 64, at 200 x 100 x 100 with an obstacle."""
     fist, hand = _hands(chosen.scratch)
-    size, cutoff, iterations = chosen.pick((128, 64, 20), (64, 32, 30), (32, 16, 6))
+    size, cutoff, iterations = chosen.pick((128, 64, 20), (64, 32, 30), (32, 16, 6), (200, 64, 20))
     text = HANDS.format(size=size, fist=fist, hand=hand, cutoff=cutoff, iterations=iterations) + OUTPUT
+    text += chosen.pick("", "", "", POST)
     shot = shoot("preview", text)
     problem = shot.result.problem
     painter, rows, pictures, labels = Painter(problem, 220), [], [], []
@@ -93,7 +103,8 @@ def preview() -> None:
         k = stage["label"].split("k <= ")[-1]
         if "blur" in k:
             continue
-        frames = shot.folder / (f"stage{number}" if number < len(shot.stages) else "frames")
+        kept = shot.folder.with_name(f"{shot.folder.name}.stage{number}")
+        frames = kept if number < len(shot.stages) else shot.folder / "frames"
         for index in shown:
             arrays, _ = load_arrays(frames / f"{index:04d}.npz")
             pictures.append(painter.picture({"density": arrays["density"].reshape(problem.grid.cells)}, index))

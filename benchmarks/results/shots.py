@@ -13,8 +13,10 @@
 
 All parts in this order if none is named. Tables go to the screen, pictures to docs/images/shots_*.png, and
 docs/results.md quotes both. Every run is a process of its own: its peak memory is told above what is resident once
-the package is imported and its kernels are compiled. --half: about half of every size, where time is short; --small:
-tiny grids, to see that a part works, whose pictures are not kept.
+the package is imported and its kernels are compiled. --paper: preview 200 x 100 x 100 with a body, obstacle 128^3,
+twist 100 x 200 x 100 and ghost 128^3, in hours; --half: about half of every size, where time is short; --small: tiny
+grids, to see that a part works, whose pictures are not kept. --folder DIR: the runs are kept in DIR; called again with
+the same words, what is there is gone on with.
 """
 
 from __future__ import annotations
@@ -49,15 +51,18 @@ PARTS = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART")
+    parser.add_argument("--paper", dest="size", action="store_const", const="paper")
     parser.add_argument("--half", dest="size", action="store_const", const="half", default="full")
     parser.add_argument("--small", dest="size", action="store_const", const="small")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--folder", type=Path)
     options = parser.parse_args()
     common.chosen.threads, common.chosen.size = options.threads, options.size
     with tempfile.TemporaryDirectory() as scratch:
-        common.chosen.scratch = Path(scratch)
+        common.chosen.scratch = (options.folder or Path(scratch)).resolve()
+        common.chosen.scratch.mkdir(parents=True, exist_ok=True)
         if options.size == "small":
-            common.chosen.images = Path(scratch)
+            common.chosen.images = common.chosen.scratch
         for part in options.parts or PARTS:
             print(f"## {part}\n\n{common.machine()}; float32, compile time out\n", flush=True)
             PARTS[part]()
