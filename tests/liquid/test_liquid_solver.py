@@ -79,3 +79,39 @@ def test_a_cell_without_links_or_shift_stays_zero():
     assert report.converged
     assert x[1, 1] == 0
     np.testing.assert_allclose(x[3, 2:4], np.linalg.solve([[2.0, -1.0], [-1.0, 2.0]], [1.0, 2.0]))
+
+
+@pytest.mark.parametrize("periodic", [(False, False), (True, False)])
+def test_a_sealed_part_takes_b_without_its_mean_and_leaves_the_rest_alone(periodic):
+    """Columns 0, 1 and 7 are one part where the sides meet; only columns 3 to 5 are held."""
+    active = np.ones((8, 6), bool)
+    active[[2, 6]] = False
+    links, shift = [np.ones((8, 6)), np.ones((8, 6))], np.zeros((8, 6))
+    shift[4, 5] = 1.0
+    b = np.random.default_rng(3).normal(size=(8, 6)) + 1
+    x, report = LiquidSolver(active, links, shift, periodic, 1e-12, "test").solve(b)
+    assert report.converged
+    sealed = [[0, 1, 7]] if periodic[0] else [[0, 1], [7]]
+    wanted = np.where(active, b, 0.0)
+    for part in sealed:
+        wanted[part] -= wanted[part].mean()
+        assert abs(x[part].mean()) < 1e-12
+    image = shift * x
+    for axis in range(2):
+        joined = active & np.roll(active, -1, axis)
+        if not periodic[axis]:
+            joined[tuple(-1 if a == axis else slice(None) for a in range(2))] = False
+        flow = np.where(joined, x - np.roll(x, -1, axis), 0.0)
+        image += flow - np.roll(flow, 1, axis)
+    np.testing.assert_allclose(image[active], wanted[active], atol=1e-10)
+
+
+def test_the_solve_is_symmetric_with_a_sealed_part():
+    active = np.ones((8, 6), bool)
+    active[2] = False
+    shift = np.zeros((8, 6))
+    shift[4, 5] = 1.0
+    solver = LiquidSolver(active, [np.ones((8, 6))] * 2, shift, (False, False), 1e-13, "test")
+    rng = np.random.default_rng(4)
+    a, b = rng.normal(size=(2, 8, 6)) * active
+    assert np.sum(solver.solve(a)[0] * b) == pytest.approx(np.sum(a * solver.solve(b)[0]), rel=1e-9)

@@ -10,6 +10,8 @@ from liquid_cases import SCENE
 from scipy.ndimage import label
 
 from keyfluid.controllers.optimised.forces import JoinedForces
+from keyfluid.controllers.optimised.settings import SearchNumbers
+from keyfluid.controllers.optimised.stages import plan_stages
 from keyfluid.controllers.optimised.unknowns import with_found
 from keyfluid.controllers.optimised.windows import Window, plan_windows
 from keyfluid.controls import Control, GaussianSources, GaussianWinds, Timing
@@ -17,6 +19,7 @@ from keyfluid.errors import SceneErrors
 from keyfluid.grid import Grid
 from keyfluid.runs.run import resume, run
 from keyfluid.scenes import load_scene
+from keyfluid.scenes.build.problem import build
 
 DROP = """
 [domain]
@@ -90,6 +93,34 @@ def test_what_was_found_ahead_is_a_guess_and_not_a_force():
     for step in (6, 7):
         np.testing.assert_array_equal(two.mixed(begun, step), two.mixed(guess, step))
     np.testing.assert_array_equal(joined.force(3).data, one.force(found, 3).data)
+
+
+def test_what_was_found_ahead_on_a_fine_grid_is_a_guess_on_a_coarse_one():
+    """At 64^2 the coarse grid has fewer waves than the cutoff of the fine one."""
+    keys = "".join(f'[[keyframe]]\nframe = {f}\nshape = "disk"\nradius = 0.2\n' for f in (2, 4))
+    text = f"""
+[domain]
+resolution = 64
+[time]
+frames = 4
+[liquid]
+initial = {{ shape = "disk", radius = 0.2 }}
+{keys}
+[control]
+method = "spectral"
+schedule = "sequence"
+iterations = 1
+"""
+    assert run(load_scene(text), threads=1).finished
+
+
+@pytest.mark.parametrize("widths", [[0.02], [0.04, 0.02], [0.08, 0.04, 0.02]])
+def test_the_last_stage_of_a_liquid_never_ends_at_a_rough_match(widths):
+    text = SCENE.format(control=f'method = "spectral"\nblur = {widths}')
+    problem = build(load_scene(text, ["domain.resolution=64"]))
+    stages = plan_stages(problem, SearchNumbers.of(problem))
+    assert len({stage.problem.grid.cells for stage in stages}) == 2
+    assert stages[-1].accuracy == 0
 
 
 @pytest.fixture(scope="module")

@@ -64,7 +64,7 @@ class LiquidOptions:
     given back (operators/keep_volume.py); sequence: the parts of a step in order; tolerance: of pressure and viscosity;
     guide: makes, for the seconds that a step begins and ends at, what is done to velocity and surface before the
     velocity is projected, None: nothing; keep_near: makes, for the second that a step ends at, what is done to the
-    surface at last.
+    surface last of all.
     """
 
     dtype: np.typing.DTypeLike = np.float32
@@ -101,10 +101,11 @@ class Liquid(Model):
         self._carry_velocity = Advect(grid, self.dt, options.order, "own", "linear")
 
     def _work_bytes(self) -> int:
-        """Marched distances and their order; layers, weights and velocity of each face; a matrix of all cells for the
-        pressure, and one of each component for viscosity; a large one has multigrid's levels."""
+        """Marched distances and their order, and which body a cell is of; layers, weights and velocity of each face; a
+        matrix of all cells for the pressure, and one of each component for viscosity; a large one has multigrid's
+        levels."""
         matrix = 61 if self.grid.count <= MANY else 180
-        march, faces, pressure = 22, self.grid.dim * (6 + 8 + 8 + 1), 16 + matrix
+        march, faces, pressure = 26, self.grid.dim * (6 + 8 + 8 + 1), 16 + matrix
         bodies = 16 if self.solids is not None else 0
         viscosity = self.grid.dim * (2 + bodies + matrix) if self.options.viscosity > 0 else 0
         return self.grid.count * (march + faces + pressure + viscosity)

@@ -64,10 +64,13 @@ class LiquidBodies:
         modes = ["wrap" if grid.is_periodic(axis) else "nearest" for axis in range(grid.dim)]
         for _ in range(_REACH):
             found = np.where(found == 0, maximum_filter(found, 3, mode=modes), found)
-        volumes = np.bincount(found.ravel(), filled_smoothly(before), many + 1)
+        shares = filled_smoothly(before)
+        if solids is not None:
+            shares = shares * solids.fluid.ravel()
+        volumes = np.bincount(found.ravel(), shares, many + 1)
         small = volumes < 2.0**grid.dim
         small[0] = False
-        names = np.where(small, 1 + int(np.argmax(volumes[1:])), np.arange(many + 1))
+        names = np.where(small, 1 + int(np.argmax(volumes[1:])), np.arange(many + 1)).astype(np.int32)
         return cls(names[found].ravel(), many + 1)
 
     def sums(self, values: np.ndarray, cells: np.ndarray) -> np.ndarray:

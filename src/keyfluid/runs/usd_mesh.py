@@ -36,7 +36,7 @@ class MeshFrames:
         first = surface_mesh(problem, frames[indices[0]])[0]
         self.apart = len(first) * len(indices) > MOST_INLINE
         self.files: dict[int, str] = {}
-        """Layers by frame, relative to the stage; filled in by who writes them, where the frames are `apart`."""
+        """Layers by frame, relative to the stage; filled in by whoever writes them, where the frames are `apart`."""
         self.manifest = ""
 
     def prim(self, material: str) -> Prim:

@@ -4,7 +4,8 @@
 
 Up to MANY cells: conjugate gradients with an incomplete Cholesky factor of the liquid's cells alone. At 96^2 with a
 third of the box filled, set-up and solve take a tenth of multigrid's set-up. Beyond: multigrid. Both work in float64
-whatever the run's precision; both are symmetric, so a solve is its own adjoint.
+whatever the run's precision; both are symmetric, so a solve is its own adjoint. Connected parts without any shift, such
+as liquid sealed in a body, are singular: b is taken without its mean over each.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.ndimage import label
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from keyfluid.solvers.kernels import incomplete_cholesky as kernels
 from keyfluid.solvers.multigrid import MultigridPCG, SolveReport
@@ -48,6 +52,7 @@ class LiquidSolver:
             self._multigrid = MultigridPCG(active, inner, shift, periodic, np.float64, tolerance, 200)
         elif self.count:
             self._set_up(links, shift, periodic)
+            self._sealed = [part.ravel()[self._cells] for part in _parts_without_shift(active, shift, periodic)]
 
     def solve(self, b: np.ndarray) -> tuple[np.ndarray, SolveReport]:
         """x, zero where nothing is active, and how the solve ended; b counts only in active cells."""
@@ -84,11 +89,34 @@ class LiquidSolver:
 
     def _iterate(self, b: np.ndarray) -> tuple[np.ndarray, SolveReport]:
         right = b.ravel()[self._cells].astype(np.float64)
+        for part in self._sealed:
+            right[part] -= right[part].mean()
         x = np.empty(self.count)
         iterations, residual = kernels.conjugate_gradients(
             right, self._lower, self._upper, self._links, self._diagonal, self._seams, self._seam_links, self._scale,
             self.tolerance, MOST_ITERATIONS, x,
         )  # fmt: skip
         full = np.zeros(b.size)
+        for part in self._sealed:
+            x[part] -= x[part].mean()
         full[self._cells] = x
         return full.reshape(b.shape), SolveReport(residual <= self.tolerance, int(iterations), float(residual))
+
+
+def _parts_without_shift(active: np.ndarray, shift: np.ndarray, periodic: Sequence[bool]) -> list[np.ndarray]:
+    """Masks of the connected parts of active cells that nothing holds."""
+    found, many = label(active)
+    held = np.bincount(found.ravel(), (shift > 0).ravel(), many + 1) > 0
+    if held[1:].all():
+        return []
+    pairs = [
+        np.stack([found.take(0, axis).ravel(), found.take(-1, axis).ravel()])
+        for axis in range(active.ndim)
+        if periodic[axis]
+    ]
+    joined = np.concatenate([np.zeros((2, 0), int), *pairs], axis=1)
+    one, other = joined[:, (joined > 0).all(axis=0)]
+    graph = coo_array((np.ones(one.size), (one, other)), shape=(many + 1, many + 1))
+    _, name = connected_components(graph, directed=False)
+    free = set(name[1:].tolist()) - set(name[1:][held[1:]].tolist())
+    return [(name[found] == part) & active for part in sorted(free)]

@@ -12,6 +12,9 @@ from keyfluid.errors import SceneError
 from keyfluid.grid import Kind
 from keyfluid.problem import Problem
 
+_ROUNDING = 1e-6
+"""Frames; a step that ends at the last keyframe belongs to it."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GuidedPlan(Plan):
@@ -68,7 +71,7 @@ class GuidedPlan(Plan):
     def fade_at(self, time: float) -> float:
         """1 up to the last keyframe, then smoothly to 0."""
         over = time * self.problem.fps - self.last
-        fade = 1.0 if over <= 0 else max(0.0, 1.0 - over / self.release) if self.release else 0.0
+        fade = 1.0 if over <= _ROUNDING else max(0.0, 1.0 - over / self.release) if self.release else 0.0
         return fade * fade * (3 - 2 * fade)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from keyfluid.controllers.optimised.forces import JoinedForces
 from keyfluid.controllers.optimised.gifts import SceneGifts
@@ -29,7 +30,8 @@ class CarriedFilm:
             self._follow = FollowPaths(problem.grid, dt, forces.paths, self._gifts.fade)
             free = Window(max([begin, *(window.last for window in forces.windows)]), problem.frames)
             self.seams = {window.last for window in forces.windows}
-            self._cuts = {frame for window in [*forces.windows, free] for frame in cut_frames(problem, window)}
+            parts = [replace(window, ahead=0) for window in forces.windows]
+            self._cuts = {frame for window in [*parts, free] for frame in cut_frames(problem, window)}
         self.begin_again(state)
 
     def begin_again(self, state: State) -> dict[str, Field]:

@@ -115,10 +115,11 @@ def plan_stages(problem: Problem, settings: SearchNumbers, window: Window | None
             if not settings.paths or rank == 0:
                 first = settings.iterations_of(level is problem and not settings.paths)
                 cells = level.grid.spacing / problem.grid.spacing
-                for number, blur in enumerate(_blurs(level, settings, window, first=not stages, cells=cells)):
+                blurs = _blurs(level, settings, window, first=not stages, cells=cells)
+                for number, blur in enumerate(blurs):
                     label = _label(level, settings, cutoff, blur)
                     shear = settings.shear * (_GENTLE if settings.paths and blur == 0 else 1.0)
-                    again = problem.fluid.search(problem).own_gamma and rank > 0 and number == 0
+                    again = problem.fluid.search(problem).own_gamma and rank > 0 and number == 0 and len(blurs) > 1
                     near = _NEAR if again else 0.0
                     stages.append(Stage(level, window, control, blur, first, label, shear, settings.tau, near))
             for blur in _path_blurs(level, settings, soft, first=not any(stage.paths for stage in stages)):

@@ -100,12 +100,13 @@ def first_guess(control: Control, problem: Problem, settings: SearchNumbers) -> 
 
 
 def with_found(guess: np.ndarray, control: Control, before: Control, found: np.ndarray) -> np.ndarray:
-    """A guess, in the steps that another control of the same basis has a vector for replaced by that one's."""
+    """A guess, in the steps that another control of the same kind has a vector for replaced by that one's; its grid may
+    be finer."""
     timing = control.timing
     forces = np.zeros((timing.steps, control.basis.count), guess.dtype)
     for row, step in zip(forces, timing.controlled):
         known, own = before.mixed(found, step), control.mixed(guess, step)
-        row[...] = known if known is not None else own
+        row[...] = control.basis.carry(known, before.basis) if known is not None else own
     sets = timing.sets_of(forces).ravel()
     if control.sources is None or before.sources is None:
         return sets

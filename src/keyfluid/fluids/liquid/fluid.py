@@ -104,9 +104,12 @@ class LiquidFluid(Fluid):
         """The objective compares signed distances; blur: w of gamma; no far part."""
         steps, keys = problem.steps_per_frame or 1, []
         for key in problem.keyframes:
+            acting = key.acting(frames[0], min(frames[1], problem.frames))
+            if not acting:
+                continue
             target = distance_wanted(problem, key, key.frame)
             mask = None if key.mask is None else density(problem.grid, key.mask, problem.dtype)
-            for frame in key.acting(frames[0], min(frames[1], problem.frames)):
+            for frame in acting:
                 keys.append(SurfaceKey(frame * steps, target, key.weight, mask, key.path))
         return SurfaceMatch(keys, blur) if keys else None
 

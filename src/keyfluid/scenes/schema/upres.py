@@ -14,7 +14,7 @@ from keyfluid.tables import Number, whole
 class Upres(GuideNumbers):
     """A finer film of the solved run, in its folder `upres`: the run's long waves, and free short ones.
     `keyfluid upres` makes one of a run without this table (docs/upres.md). vorticity, buoyancy and polish are for
-    smoke, spray is for liquids."""
+    smoke, spray and near for liquids."""
 
     factor: Annotated[int, whole(1, 64)] = Field(default=4, description="cells per axis, times those of the run")
     steps: Annotated[int, whole(1, 10000)] | None = Field(
