@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from keyfluid.controllers.optimised.evaluation import Evaluation, memory_plan
+from keyfluid.controllers.optimised.forces import JoinedForces
 from keyfluid.controllers.optimised.minimise import Entry, Watch, WindowSearch, solve_window
+from keyfluid.controllers.optimised.replay import simulate, state_after
 from keyfluid.controllers.optimised.settings import SearchNumbers
 from keyfluid.controllers.optimised.stages import plan_stages
 from keyfluid.controllers.optimised.unknowns import carry
-from keyfluid.controllers.optimised.windows import Window, cut_frames
+from keyfluid.controllers.optimised.windows import Window, cut_frames, search_windows
 from keyfluid.errors import SceneError
 from keyfluid.runs.run import run_problem
 from keyfluid.scenes import load_scene
@@ -116,6 +118,22 @@ def test_the_film_is_what_was_optimised(schedule):
     errors = [key["relative_error"] for key in result.metrics["keyframes"]]
     film = errors[-1] if schedule == "sequence" else np.sqrt(np.mean(np.square(errors)))
     assert film == pytest.approx(last["error"], rel=0.05)
+
+
+def test_a_film_is_the_same_from_its_start_and_from_where_the_control_begins_to_act():
+    """The search begins at frame 7 with the smoke that came free as far as that; the film begins there again too."""
+    problem = problem_of(VENT, "control.act=[7, 12]")
+    settings = SearchNumbers.of(problem)
+    (window,) = search_windows(problem, settings, "all")
+    assert window.first == 7
+    control = plan_stages(problem, settings, window)[-1].control
+    free = JoinedForces(problem.steps_per_frame or 1, paths=settings.paths)
+    begun = state_after(problem, free, window.first)
+    forces = free.and_then(control, control.zeros(), window)
+    whole = list(simulate(problem, forces, 12))[-1].state
+    rest = list(simulate(problem, forces, 12, (window.first, begun)))[-1].state
+    for name in ("density", "velocity"):
+        assert whole[name].data.tobytes() == rest[name].data.tobytes()
 
 
 def test_smoke_stays_sharp_where_the_grid_smears_it():

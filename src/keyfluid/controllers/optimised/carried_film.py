@@ -17,7 +17,8 @@ from keyfluid.problem import Problem
 class CarriedFilm:
     """Densities frame by frame, each read at the last cut before it; begins at a frame with a state.
 
-    seams: frames where a window of the search begins, from the carried smoke: the grid's own begins there again, too.
+    seams: frames where a window of the search begins, from the carried smoke: the grid's own begins there again, too;
+    the first one if the control acts later than the film begins.
     """
 
     def __init__(self, problem: Problem, forces: JoinedForces, begin: int, state: State) -> None:
@@ -28,10 +29,12 @@ class CarriedFilm:
             dt = 1.0 / (problem.fps * self._steps)
             self._gifts = SceneGifts(problem, dt)
             self._follow = FollowPaths(problem.grid, dt, forces.paths, self._gifts.fade)
-            free = Window(max([begin, *(window.last for window in forces.windows)]), problem.frames)
-            self.seams = {window.last for window in forces.windows}
             parts = [replace(window, ahead=0) for window in forces.windows]
-            self._cuts = {frame for window in [*parts, free] for frame in cut_frames(problem, window)}
+            if parts and begin < parts[0].first:
+                parts.insert(0, Window(begin, parts[0].first))
+            self.seams = {window.last for window in parts}
+            parts.append(Window(max(begin, *self.seams) if self.seams else begin, problem.frames))
+            self._cuts = {frame for window in parts for frame in cut_frames(problem, window)}
         self.begin_again(state)
 
     def begin_again(self, state: State) -> dict[str, Field]:
