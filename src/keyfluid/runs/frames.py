@@ -98,6 +98,10 @@ class Frames:
             dict(record.particles), values.get("surface"), heat.array if heat is not None else None,
         )  # fmt: skip
 
+    def densities(self, index: int) -> dict[str, np.ndarray]:
+        """Those of `self[index]`, read without velocities."""
+        return self._problem.amounts(self.fields(index), index / self._problem.fps)
+
     def fields(self, index: int) -> dict[str, np.ndarray]:
         """The densities of a frame as they are stored, or a liquid's distance, without its velocities, which take most
         of the time to read."""

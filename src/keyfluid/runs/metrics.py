@@ -77,7 +77,7 @@ def score_keyframes(problem: Problem, frames: Frames, until: int) -> list[dict[s
     with as_many_threads_as_processes():
         carried = _transported(problem, frames, carriable)
     for key in keys:
-        reached = frames[key.frame].densities[key.field]
+        reached = frames.densities(key.frame)[key.field]
         ratio = mass_ratio(reached, key)
         entries.append(
             {
@@ -107,7 +107,7 @@ def score_others(problem: Problem, frames: Frames, until: int) -> dict[str, list
     found: dict[str, list[dict[str, Any]]] = {}
     for picture in problem.pictures:
         if picture.frame <= until:
-            smoke = density(problem.grid, frames[picture.frame].densities[picture.field])
+            smoke = density(problem.grid, frames.densities(picture.frame)[picture.field])
             miss = relative_error(picture.view.picture(smoke), picture.wanted)
             entry = {"frame": picture.frame, "field": picture.field, "relative_error": miss}
             found.setdefault("pictures", []).append(entry)
