@@ -169,7 +169,7 @@ def scenes(resolutions: dict[str, int | None]) -> None:
         ]
         print(f"| {' | '.join(row)} |", flush=True)
         painter = Painter(problem, 256)
-        pictures = [painter.picture(result.frames[frame].densities, frame) for frame in SCENES[name]]
+        pictures = [painter.picture(result.frames.densities(frame), frame) for frame in SCENES[name]]
         labels = [f"frame {frame}" for frame in SCENES[name]]
         columns_of_strip = 3 if len(pictures) == 6 else 5
         tile = 200 if len(pictures) < 7 else 176
