@@ -35,11 +35,14 @@ _ROUNDS = 4
 def target_motion(
     grid: Grid, goal: DrivenGoal, blur: Blur, before: Keyframe, key: Keyframe, fps: float
 ) -> Field | None:
-    """m between two frames of one animated mesh; None if there is no mesh, or it has other vertices than before."""
+    """m between two frames of one animated mesh; None if there is no mesh, it has other vertices than
+    before, or the scene is flat."""
     then, now = (key.body.surface(grid, frame / fps) for frame in (before.frame, key.frame))
     if key.body is not before.body or then is None or now is None or then[0].shape != now[0].shape:
         return None
     points, faces = now
+    if points.shape[1] != grid.dim:
+        return None
     velocity = (points - then[0]) * (fps / (key.frame - before.frame))
     cells = np.floor(points / grid.spacing).astype(int)
     inside = np.all((cells >= 0) & (cells < grid.cells), axis=1)
